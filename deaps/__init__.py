@@ -1,0 +1,1 @@
+"""Encoder, losses, methods, training, benchmarks and report."""

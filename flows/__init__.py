@@ -1,0 +1,1 @@
+"""Prefect flows, the composed configuration and the command line."""

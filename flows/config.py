@@ -1,0 +1,190 @@
+"""The whole configuration: sections of every folder, presets, files and overrides.
+
+Later sources win: defaults, preset, configuration file, ``--set section.key=value``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from preprocessing.config import QualitySettings, SignalSettings, SynthSettings
+from storage.config import StoreSettings
+
+PRESET_FOLDER = Path(__file__).parent / "presets"
+CONFIG_NAME = "deaps.toml"
+CONFIG_VARIABLE = "DEAPS_CONFIG"
+
+DataRoot = Annotated[Path | None, Field(strict=False)]
+
+
+class ConfigError(ValueError):
+    """A setting, preset or configuration file that cannot be used; the message says why."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class DataSettings(_Section):
+    """Where each data set lies; a data set without a path is not read."""
+
+    shhs: DataRoot = None
+    """Sleep Heart Health Study, as NSRR ships it."""
+    mitdb: DataRoot = None
+    """MIT-BIH Arrhythmia."""
+    afdb: DataRoot = None
+    """MIT-BIH Atrial Fibrillation."""
+    challenge2017: DataRoot = None
+    """PhysioNet/CinC Challenge 2017."""
+    afpdb: DataRoot = None
+    """PAF Prediction Challenge."""
+    ecgiddb: DataRoot = None
+    """ECG-ID."""
+    folder: DataRoot = None
+    """A folder of your own files, with subjects.csv."""
+
+    def roots(self) -> dict[str, Path]:
+        """Return the roots that are set, by data-set name."""
+        return {name: root for name in type(self).model_fields if (root := getattr(self, name))}
+
+
+class ExecutionSettings(_Section):
+    """How the work is carried out; nothing here changes a result."""
+
+    workers: Annotated[int | None, Field(ge=1)] = None
+    """Worker processes on this machine; by default one for each core."""
+
+    dask_address: str | None = None
+    """Address of a Dask scheduler, to use workers on many machines instead."""
+
+    batch_recordings: Annotated[int, Field(ge=1)] = 64
+    """Most recordings of one Prefect task."""
+
+    chunk_megabytes: Annotated[float, Field(gt=0)] = 32.0
+    """Source bytes handed to a worker at once: many small recordings, or one night."""
+
+
+class Settings(_Section):
+    """All settings of a run."""
+
+    data: DataSettings = DataSettings()
+    store: StoreSettings = StoreSettings()
+    signal: SignalSettings = SignalSettings()
+    quality: QualitySettings = QualitySettings()
+    synth: SynthSettings = SynthSettings()
+    execution: ExecutionSettings = ExecutionSettings()
+
+
+def load_settings(
+    *, preset: str | None = None, config: Path | None = None, overrides: Iterable[str] = ()
+) -> Settings:
+    """Return the settings that a preset, a configuration file and overrides make together.
+
+    Without ``config`` the file named by ``DEAPS_CONFIG``, or ``deaps.toml`` in the working
+    folder, is read where it exists and no preset is asked for. A file may name its own base with
+    ``preset = "..."``.
+
+    Raises
+    ------
+    ConfigError
+        If a preset, file, section, key or value is not known or not of its type.
+    """
+    file = config or (_default_config() if preset is None else None)
+    values = _read_toml(file) if file else {}
+    base = preset or values.pop("preset", None)
+    merged = _merge(_read_preset(base) if base else {}, values)
+    for override in overrides:
+        merged = _merge(merged, parse_override(override))
+    try:
+        return Settings.model_validate(merged)
+    except ValidationError as error:
+        raise ConfigError(_explain(error)) from None
+
+
+def preset_names() -> list[str]:
+    """Return the presets that exist."""
+    return sorted(path.stem for path in PRESET_FOLDER.glob("*.toml"))
+
+
+def parse_override(text: str) -> dict[str, Any]:
+    """Return ``section.key=value`` as nested tables; a value that is not TOML is a string."""
+    key, separator, value = text.partition("=")
+    parts = key.strip().split(".")
+    if not separator or not all(parts):
+        raise ConfigError(f"--set {text!r} is not section.key=value, e.g. store.root=/data/store")
+    try:
+        parsed: Any = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        parsed = value.strip()
+    for part in reversed(parts):
+        parsed = {part: parsed}
+    return dict(parsed)
+
+
+def _default_config() -> Path | None:
+    if named := os.environ.get(CONFIG_VARIABLE):
+        return Path(named)
+    path = Path(CONFIG_NAME)
+    return path if path.is_file() else None
+
+
+def _read_preset(name: str) -> dict[str, Any]:
+    path = PRESET_FOLDER / f"{name}.toml"
+    if name not in preset_names():
+        raise ConfigError(f"no preset {name!r}{_did_you_mean(name, preset_names())}")
+    return _read_toml(path)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read configuration {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from None
+
+
+def _merge(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in top.items():
+        below = merged.get(key)
+        if isinstance(below, Mapping) and isinstance(value, Mapping):
+            merged[key] = _merge(below, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _explain(error: ValidationError) -> str:
+    return "\n".join(_explain_one(problem) for problem in error.errors())
+
+
+def _explain_one(problem: Mapping[str, Any]) -> str:
+    path = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] != "extra_forbidden":
+        return f"{path}: {problem['msg']} (got {problem['input']!r})"
+    *parents, key = (str(part) for part in problem["loc"])
+    return f"unknown setting {path!r}{_did_you_mean(key, _keys(parents))}"
+
+
+def _keys(parents: Iterable[str]) -> list[str]:
+    model: type[BaseModel] = Settings
+    for parent in parents:
+        annotation = model.model_fields[parent].annotation
+        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+            return []
+        model = annotation
+    return list(model.model_fields)
+
+
+def _did_you_mean(word: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(word, known, n=1)
+    listed = f"possible: {', '.join(known)}"
+    return f": did you mean {close[0]!r}? ({listed})" if close else f" ({listed})"

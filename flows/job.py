@@ -1,0 +1,42 @@
+"""A job: all that the recordings of one data set have in common when they are preprocessed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from preprocessing.config import ALGORITHM_VERSION, QualitySettings, SignalSettings
+from preprocessing.datasets import DATASETS
+from storage.digest import digest_of
+from storage.schema import SCHEMA_VERSION, SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Where one data set lies, where its windows go, and the settings they depend on."""
+
+    dataset: str
+    root: Path
+    store: Path
+    signal: SignalSettings
+    quality: QualitySettings
+
+    def settings(self) -> dict[str, Any]:
+        """Return just the settings that this data set's window files depend on."""
+        unread = set() if DATASETS[self.dataset].reads_channels else {"channels"}
+        return {
+            "signal": self.signal.model_dump(mode="json", exclude=unread),
+            "quality": self.quality.model_dump(mode="json"),
+        }
+
+    def settings_digest(self) -> str:
+        """Return the digest of those settings, of the algorithm's and of the schema's version."""
+        return digest_of(self.settings(), ALGORITHM_VERSION, SCHEMA_VERSION)
+
+
+def stat_source(root: str, path: str, role: str) -> SourceFile:
+    """Return a source file as it is now, without its hash."""
+    stat = os.stat(f"{root}/{path}")  # noqa: PTH116  # a Path costs more than the call
+    return SourceFile(path, role, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)

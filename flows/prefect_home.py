@@ -1,0 +1,68 @@
+"""Prefect's surroundings: its settings here, and the embedded servers that killed runs leave."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+_DEFAULTS = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    # The first start took 18 s on a small machine; Prefect's own limit is 20 s.
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+    # A line for each task would drown the progress bar.
+    "PREFECT_LOGGING_LEVEL": "WARNING",
+    # Prefect pickles results otherwise.
+    "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
+}
+_NOTES = "embedded-servers"
+_SERVER_MARK = "prefect.server"
+
+
+def prepare_prefect() -> None:
+    """Set what Prefect reads from its environment at import; what the user has set stands."""
+    for name, value in _DEFAULTS.items():
+        os.environ.setdefault(name, value)
+
+
+def remember_server() -> None:
+    """Note the pid of this process's embedded server, for the run after a kill."""
+    from prefect.server.api.server import SubprocessASGIServer
+
+    process = SubprocessASGIServer().server_process
+    if process is not None:
+        note = _notes() / str(process.pid)
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(str(os.getpid()))
+
+
+def end_stray_servers() -> list[int]:
+    """End the embedded servers whose runs are gone, and return their pids.
+
+    Only processes that this project noted, and only while they still are such servers.
+    """
+    ended = []
+    for note in _notes().glob("*"):
+        server, owner = int(note.name), int(note.read_text() or 0)
+        if _command(owner):
+            continue
+        note.unlink(missing_ok=True)
+        if _SERVER_MARK in _command(server):
+            os.kill(server, signal.SIGTERM)
+            ended.append(server)
+    return ended
+
+
+def _notes() -> Path:
+    from prefect.settings import get_current_settings
+
+    return Path(get_current_settings().home) / _NOTES
+
+
+def _command(pid: int) -> str:
+    """Return a process's command line, empty where there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+    except OSError:
+        return ""

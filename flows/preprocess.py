@@ -1,0 +1,218 @@
+"""The preprocessing stage: scan, batches of recordings, one published snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flows.prefect_home import end_stray_servers, prepare_prefect, remember_server
+
+prepare_prefect()
+
+from prefect import flow, task  # noqa: E402
+from prefect.artifacts import create_table_artifact  # noqa: E402
+from prefect.cache_policies import NO_CACHE  # noqa: E402
+from prefect.task_runners import ThreadPoolTaskRunner  # noqa: E402
+
+from flows.config import ExecutionSettings, Settings, load_settings  # noqa: E402
+from flows.dask_pool import worker_pool  # noqa: E402
+from flows.job import Job  # noqa: E402
+from flows.progress import StageProgress  # noqa: E402
+from flows.publication import publish_scan  # noqa: E402
+from flows.recording_work import ChunkResult, preprocess_chunk, preprocess_recording  # noqa: E402
+from flows.scan import Scan, scan  # noqa: E402
+from flows.summary import dataset_rows, problem_rows, summarise  # noqa: E402
+from preprocessing.recording import FoundRecording  # noqa: E402
+from storage.schema import RecordingRow, Status  # noqa: E402
+from storage.snapshot import Snapshot  # noqa: E402
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_BATCHES_AT_ONCE = 3
+"""Enough that workers never wait for the next batch, few enough that order is kept roughly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the stage did: how many recordings, the snapshot, and how busy the workers were."""
+
+    n_recordings: int
+    snapshot: Snapshot
+    busy_s: float
+
+
+class Batch:
+    """Recordings of one data set that one Prefect task takes care of.
+
+    A plain class on purpose: Prefect walks through dataclasses and lists among parameters.
+    """
+
+    def __init__(self, job: Job, recordings: Sequence[FoundRecording]) -> None:
+        self.job = job
+        self.recordings = recordings
+
+    @property
+    def name(self) -> str:
+        """Data set, first and last recording."""
+        first, last = self.recordings[0].name, self.recordings[-1].name
+        return f"{self.job.dataset} {first} to {last}"
+
+
+class Workshop:
+    """The workers and the progress that all batches share."""
+
+    def __init__(self, client: Client, execution: ExecutionSettings, progress: StageProgress):
+        self.client = client
+        self.execution = execution
+        self.progress = progress
+
+
+@flow(
+    name="deaps-preprocess",
+    task_runner=ThreadPoolTaskRunner(max_workers=_BATCHES_AT_ONCE),  # type: ignore[arg-type]
+    validate_parameters=False,
+)
+def preprocess(
+    preset: str | None = None,
+    config: str | None = None,
+    overrides: Sequence[str] = (),
+    only: Sequence[str] = (),
+) -> Outcome:
+    """Bring the store up to date with the data sets and publish one snapshot."""
+    end_stray_servers()
+    remember_server()
+    settings = load_settings(
+        preset=preset, config=Path(config) if config else None, overrides=overrides
+    )
+    found = scan(settings, only)
+    results = run_batches(settings, found)
+    rows = [row for result in results for row in result.rows]
+    snapshot = publish(found, rows, settings)
+    show_summary(settings.store.root)
+    return Outcome(len(rows), snapshot, sum(result.busy_s for result in results))
+
+
+def run_batches(settings: Settings, found: Scan) -> list[ChunkResult]:
+    """Preprocess all that the scan asks for, in a bounded number of Prefect tasks."""
+    todo = found.todo()
+    if not todo:
+        return []
+    batches = list(make_batches(todo, settings.execution.batch_recordings))
+    with (
+        worker_pool(settings.execution) as client,
+        StageProgress("preprocessing", len(todo), key="preprocessing-progress") as progress,
+    ):
+        workshop = Workshop(client, settings.execution, progress)
+        futures = [preprocess_batch.submit(batch, workshop) for batch in batches]
+        for future in futures:
+            future.wait()
+        return [result for future in futures for result in future.result()]
+
+
+def make_batches(todo: Iterable[tuple[Job, FoundRecording]], size: int) -> Iterator[Batch]:
+    """Yield batches of at most ``size`` recordings, each of one data set."""
+    by_dataset: dict[str, tuple[Job, list[FoundRecording]]] = {}
+    for job, recording in todo:
+        by_dataset.setdefault(job.dataset, (job, []))[1].append(recording)
+    for job, recordings in by_dataset.values():
+        for start in range(0, len(recordings), size):
+            yield Batch(job, recordings[start : start + size])
+
+
+@task(
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    task_run_name="{batch.name}",
+)
+def preprocess_batch(batch: Batch, workshop: Workshop) -> list[ChunkResult]:
+    """Hand one batch to the workers, and wait for it."""
+    from distributed import as_completed
+
+    chunks = list(make_chunks(batch, workshop.execution.chunk_megabytes * 1e6))
+    futures = {
+        workshop.client.submit(preprocess_chunk, batch.job, chunk, pure=False): chunk
+        for chunk in chunks
+    }
+    results = []
+    for future in as_completed(futures):
+        chunk = futures[future]
+        results.append(_result(future.result, batch.job, chunk, workshop.client))
+        workshop.progress.advance(len(chunk))
+    return results
+
+
+def make_chunks(batch: Batch, max_bytes: float) -> Iterator[list[FoundRecording]]:
+    """Yield groups of recordings whose sources together are at most ``max_bytes``, or one."""
+    chunk: list[FoundRecording] = []
+    n_bytes = 0
+    for recording in batch.recordings:
+        size = _source_bytes(batch.job.root, recording)
+        if chunk and n_bytes + size > max_bytes:
+            yield chunk
+            chunk, n_bytes = [], 0
+        chunk.append(recording)
+        n_bytes += size
+    if chunk:
+        yield chunk
+
+
+def _source_bytes(root: Path, recording: FoundRecording) -> int:
+    total = 0
+    for path, _ in recording.files:
+        try:
+            total += (root / path).stat().st_size
+        except OSError:  # it vanished; the worker will say so
+            continue
+    return total
+
+
+def _result(
+    get: Callable[[], ChunkResult], job: Job, chunk: list[FoundRecording], client: Client
+) -> ChunkResult:
+    """Return a chunk's result; where it killed its workers, find the recording that does."""
+    from distributed import KilledWorker
+
+    try:
+        return get()
+    except KilledWorker:
+        rows = [_alone(job, recording, client) for recording in chunk]
+        return ChunkResult(rows, 0.0)
+
+
+def _alone(job: Job, recording: FoundRecording, client: Client) -> RecordingRow:
+    from distributed import KilledWorker
+
+    try:
+        row: RecordingRow = client.submit(preprocess_recording, job, recording, pure=False).result()
+    except KilledWorker:
+        return RecordingRow(
+            dataset=recording.dataset,
+            name=recording.name,
+            subject=recording.subject,
+            visit=recording.visit,
+            status=Status.QUARANTINED,
+            reason="worker died while reading it: out of memory, or a crash in a library",
+            settings_digest=job.settings_digest(),
+        )
+    return row
+
+
+@task(cache_policy=NO_CACHE, persist_result=False, task_run_name="publish")
+def _publish(publication: Callable[[], Snapshot]) -> Snapshot:
+    return publication()
+
+
+def publish(found: Scan, rows: list[RecordingRow], settings: Settings) -> Snapshot:
+    """Publish one snapshot of all that is published or new."""
+    return _publish(lambda: publish_scan(found, rows, settings))
+
+
+def show_summary(root: Path) -> None:
+    """Leave the summary as tables in Prefect's pages."""
+    summary = summarise(root)
+    create_table_artifact(dataset_rows(summary), key="preprocessing-summary")
+    if problems := problem_rows(summary):
+        create_table_artifact(problems, key="preprocessing-problems")

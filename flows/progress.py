@@ -1,0 +1,85 @@
+"""Progress of a stage: a bar in the terminal, and an artifact in Prefect's pages."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import Self
+from uuid import UUID
+
+from prefect.artifacts import create_progress_artifact, update_progress_artifact
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+_ARTIFACT_EVERY_S = 3.0
+_LINE_EVERY_S = 15.0
+
+
+class StageProgress:
+    """Counts done items of one stage; may be advanced from any thread.
+
+    In a terminal it is a bar on standard error, elsewhere a line now and then.
+    """
+
+    def __init__(self, title: str, total: int, *, key: str) -> None:
+        self.title, self.total, self.done = title, total, 0
+        self._key = key
+        self._lock = threading.Lock()
+        self._console = Console(stderr=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._last_artifact = self._last_line = time.monotonic()
+        self._artifact: UUID | None = None
+
+    def __enter__(self) -> Self:
+        self._artifact = _artifact_id(create_progress_artifact(0.0, key=self._key))
+        self._bar.start()
+        self._row = self._bar.add_task(self.title, total=self.total)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+        self._update_artifact()
+
+    def advance(self, items: int) -> None:
+        """Count ``items`` more as done."""
+        with self._lock:
+            self.done += items
+            self._bar.advance(self._row, items)
+            now = time.monotonic()
+            if not self._console.is_terminal and now - self._last_line > _LINE_EVERY_S:
+                self._last_line = now
+                print(f"{self.title}: {self.done} of {self.total}", file=sys.stderr)  # noqa: T201
+            if now - self._last_artifact > _ARTIFACT_EVERY_S:
+                self._last_artifact = now
+                self._update_artifact()
+
+    def _update_artifact(self) -> None:
+        if self._artifact is not None:
+            percent = 100.0 * self.done / max(1, self.total)
+            update_progress_artifact(self._artifact, percent)
+
+
+def _artifact_id(created: object) -> UUID | None:
+    return created if isinstance(created, UUID) else None

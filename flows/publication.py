@@ -1,0 +1,72 @@
+"""From a scan and new rows to the rows of the next snapshot: facts of cohort tables joined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from flows.config import Settings
+from flows.scan import DatasetScan, Scan
+from preprocessing.datasets import DATASETS
+from preprocessing.recording import CohortTables, Facts, FoundRecording
+from storage.publish import publish
+from storage.schema import DatasetRow, RecordingRow
+from storage.snapshot import Snapshot
+
+
+def publish_scan(found: Scan, new_rows: Iterable[RecordingRow], settings: Settings) -> Snapshot:
+    """Publish what is new together with what stays of the published recordings."""
+    new = {(row.dataset, row.name): row for row in new_rows}
+    scanned = {d.job.dataset: d for d in found.datasets if d.problem is None}
+    kept = found.published.rows() if found.published else []
+    known = found.published.datasets.values() if found.published else ()
+    rows = [row for row in kept if row.dataset not in scanned]
+    datasets = [row for row in known if row.dataset not in scanned]
+    published = {(row.dataset, row.name): row for row in kept}
+    for dataset in scanned.values():
+        tables = DATASETS[dataset.job.dataset].tables(dataset.job.root)
+        rows += _dataset_rows(dataset, published | new, tables)
+        datasets.append(_dataset_row(dataset, tables))
+    return publish(settings.store.root, rows, datasets=datasets, settings=result_settings(settings))
+
+
+def result_settings(settings: Settings) -> dict[str, object]:
+    """Return the settings that change window files, for the snapshot's own record."""
+    return {
+        "signal": settings.signal.model_dump(mode="json"),
+        "quality": settings.quality.model_dump(mode="json"),
+    }
+
+
+def _dataset_rows(
+    dataset: DatasetScan, rows: dict[tuple[str, str], RecordingRow], tables: CohortTables
+) -> Iterator[RecordingRow]:
+    has_tables = bool(DATASETS[dataset.job.dataset].table_files(dataset.job.root))
+    for name, found in dataset.found.items():
+        row = rows[dataset.job.dataset, name]
+        yield _with_facts(row, found, tables.facts.get(name, Facts()) if has_tables else None)
+
+
+def _with_facts(row: RecordingRow, found: FoundRecording, facts: Facts | None) -> RecordingRow:
+    """Return the row as the tables now describe it; without tables the header's word stands."""
+    row = replace(row, subject=found.subject, visit=found.visit)
+    if facts is None:
+        return row
+    return replace(
+        row,
+        sex=facts.sex,
+        age=facts.age,
+        label=facts.label,
+        rhythm=facts.rhythm,
+        split=facts.split,
+    )
+
+
+def _dataset_row(dataset: DatasetScan, tables: CohortTables) -> DatasetRow:
+    return DatasetRow(
+        dataset=dataset.job.dataset,
+        fingerprint=dataset.fingerprint,
+        label_source=tables.source,
+        warnings=tables.warnings,
+        scanned_at_ns=dataset.scanned_at_ns,
+    )

@@ -1,0 +1,165 @@
+"""What a worker does with one recording: hash, read, process, write; or find it done already."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from flows.job import Job, stat_source
+from preprocessing.chain import ProcessedRecording, process
+from preprocessing.config import ALGORITHM_VERSION
+from preprocessing.datasets import DATASETS
+from preprocessing.recording import FoundRecording, RawRecording, UnreadableRecordingError
+from storage.digest import digest_of, file_sha256
+from storage.layout import window_path
+from storage.schema import (
+    WINDOW_S,
+    RecordingRow,
+    SourceFile,
+    Status,
+    WindowColumns,
+)
+from storage.window_file import WindowFileError, check_pages, read_recording_row, write_window_file
+
+_REASON_LENGTH = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkResult:
+    """Rows of the recordings that a worker was handed at once, and how long it was busy."""
+
+    rows: list[RecordingRow]
+    busy_s: float
+
+
+def preprocess_chunk(job: Job, chunk: Iterable[FoundRecording]) -> ChunkResult:
+    """Return the rows of several recordings, one after the other."""
+    started = time.perf_counter()
+    rows = [preprocess_recording(job, found) for found in chunk]
+    return ChunkResult(rows, time.perf_counter() - started)
+
+
+def preprocess_recording(job: Job, found: FoundRecording) -> RecordingRow:
+    """Return the row of one recording, whose window file is then in the store.
+
+    A recording that cannot be read is quarantined with the reason; an error of writing is
+    raised, because it is about the store and not about the recording.
+    """
+    row = RecordingRow(
+        dataset=found.dataset,
+        name=found.name,
+        subject=found.subject,
+        visit=found.visit,
+        status=Status.OK,
+        settings_digest=job.settings_digest(),
+        algorithm_version=ALGORITHM_VERSION,
+    )
+    try:
+        row = replace(row, checked_at_ns=time.time_ns(), sources=_sources(job.root, found))
+        row = replace(row, digest=_digest(row))
+        if (known := _finished(job, row)) is not None:
+            return known
+        raw = DATASETS[job.dataset].read(job.root, found, job.signal.channels)
+        processed = process(raw, signal=job.signal, quality=job.quality)
+    except Exception as error:  # whatever a reader raises concerns this file alone
+        return replace(row, status=Status.QUARANTINED, reason=reason(error))
+    return _write(job, _describe(row, raw, processed), processed)
+
+
+def reason(error: Exception) -> str:
+    """Return why a recording is set aside, in words that a person understands."""
+    match error:
+        case UnreadableRecordingError():
+            text = str(error)
+        case FileNotFoundError():
+            text = "file vanished between scan and read"
+        case PermissionError():
+            text = "no permission to read the file"
+        case MemoryError():
+            text = "not enough memory to read the file"
+        case _:
+            text = f"cannot be read: {type(error).__name__}: {error}"
+    return text[:_REASON_LENGTH]
+
+
+def _sources(root: Path, found: FoundRecording) -> tuple[SourceFile, ...]:
+    stats = [stat_source(str(root), path, str(role)) for path, role in found.files]
+    return tuple(replace(stat, sha256=file_sha256(root / stat.path)) for stat in stats)
+
+
+def _digest(row: RecordingRow) -> str:
+    contents = [[source.role, source.sha256] for source in row.sources]
+    return digest_of(contents, row.settings_digest)
+
+
+def _finished(job: Job, row: RecordingRow) -> RecordingRow | None:
+    """Return the row of a window file that an earlier run left, or None."""
+    path = job.store / window_path(row.dataset, row.name, row.digest or "")
+    if not path.exists():
+        return None
+    try:
+        check_pages(path)
+        known = read_recording_row(path)
+    except WindowFileError:
+        return None
+    return replace(
+        known,
+        subject=row.subject,
+        visit=row.visit,
+        checked_at_ns=row.checked_at_ns,
+        sources=row.sources,
+    )
+
+
+def _describe(row: RecordingRow, raw: RawRecording, processed: ProcessedRecording) -> RecordingRow:
+    return replace(
+        row,
+        sex=raw.sex,
+        age=raw.age,
+        fs=raw.fs,
+        duration_s=processed.duration_s,
+        channel=raw.channel,
+        n_windows=len(processed.windows),
+        dropped_s=processed.dropped_s,
+        n_samples=processed.n_samples,
+        mean_mv=processed.mean_mv,
+        std_mv=processed.std_mv,
+        polarity=processed.polarity,
+        truncated=raw.truncated,
+        notes=raw.notes,
+    )
+
+
+def _write(job: Job, row: RecordingRow, processed: ProcessedRecording) -> RecordingRow:
+    """Write the window file; a recording without windows has none."""
+    if row.n_windows == 0:
+        return row
+    scores, gate = processed.scores, processed.gate
+    columns = WindowColumns(
+        start_s=np.arange(row.n_windows, dtype=np.float64) * WINDOW_S,
+        quality=processed.quality,
+        quality4=processed.quality4,
+        psqi=scores.psqi,
+        ksqi=scores.ksqi,
+        bassqi=scores.bassqi,
+        qsqi=scores.qsqi,
+        hr_max=scores.hr_max,
+        flat=gate.flat,
+        clipped=gate.clipped,
+        nonfinite=gate.nonfinite,
+        rhythm=processed.rhythm,
+        rhythm_share=processed.rhythm_share,
+    )
+    path = job.store / window_path(row.dataset, row.name, row.digest or "")
+    written = write_window_file(path, columns, processed.windows, _timeless(row))
+    return replace(written, checked_at_ns=row.checked_at_ns, sources=row.sources)
+
+
+def _timeless(row: RecordingRow) -> RecordingRow:
+    """Return the row without times and inodes: equal sources give equal window files."""
+    sources = tuple(replace(s, mtime_ns=0, ctime_ns=0, inode=0) for s in row.sources)
+    return replace(row, checked_at_ns=0, sources=sources)

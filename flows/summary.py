@@ -1,0 +1,155 @@
+"""The summary of a store: what is in it, what was set aside and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from storage.schema import WINDOW_S, Quality
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_DATASETS = """
+SELECT dataset,
+       count(*) AS recordings,
+       count(DISTINCT subject) AS subjects,
+       count(*) FILTER (status = 'quarantined') AS quarantined,
+       coalesce(sum(n), 0)::BIGINT AS windows,
+       coalesce(sum(excellent), 0)::BIGINT AS "Excellent",
+       coalesce(sum(barely), 0)::BIGINT AS "Barely acceptable",
+       coalesce(sum(unacceptable), 0)::BIGINT AS "Unacceptable"
+FROM recordings
+LEFT JOIN (
+    SELECT recording_id,
+           count(*) AS n,
+           count(*) FILTER (quality = 'Excellent') AS excellent,
+           count(*) FILTER (quality = 'Barely acceptable') AS barely,
+           count(*) FILTER (quality = 'Unacceptable') AS unacceptable
+    FROM windows GROUP BY recording_id
+) USING (recording_id)
+GROUP BY dataset ORDER BY dataset
+"""
+
+_QUARANTINED = """
+SELECT dataset, kind, count(*) AS recordings, min(name) AS example, min_by(reason, name) AS reason
+FROM (SELECT *, CASE WHEN reason LIKE 'duplicate of %' THEN 'duplicate'
+                     ELSE split_part(reason, ':', 1) END AS kind
+      FROM recordings WHERE status = 'quarantined')
+GROUP BY dataset, kind ORDER BY dataset, recordings DESC, kind
+"""
+
+_NOTES = """
+SELECT dataset, note, count(*) AS recordings, min(name) AS example
+FROM (SELECT dataset, name, unnest(
+          list_concat(notes, CASE WHEN truncated THEN ['truncated: whole records kept']
+                                  WHEN n_windows = 0 AND status = 'ok'
+                                  THEN ['shorter than 10 s: no window'] ELSE [] END)) AS note
+      FROM recordings)
+GROUP BY dataset, note ORDER BY dataset, recordings DESC, note
+"""
+
+_WARNINGS = "SELECT dataset, unnest(warnings) AS warning FROM datasets ORDER BY dataset"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Rows of the summary's four tables, as dictionaries."""
+
+    datasets: list[dict[str, Any]]
+    quarantined: list[dict[str, Any]]
+    notes: list[dict[str, Any]]
+    warnings: list[dict[str, Any]]
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing was set aside, flagged or missing."""
+        return not (self.quarantined or self.notes or self.warnings)
+
+
+def summarise(root: Path) -> Summary:
+    """Return the summary of the published index in ``root``."""
+    from storage.snapshot import open_index
+
+    with open_index(root) as index:
+        tables = []
+        for sql in (_DATASETS, _QUARANTINED, _NOTES, _WARNINGS):
+            cursor = index.execute(sql)
+            names = [column[0] for column in cursor.description or ()]
+            tables.append([dict(zip(names, row, strict=True)) for row in cursor.fetchall()])
+    return Summary(*tables)
+
+
+def dataset_rows(summary: Summary) -> list[dict[str, str]]:
+    """Return the main table's cells as text, a total below."""
+    rows = list(summary.datasets)
+    if len(rows) > 1:
+        numbers = [key for key in rows[0] if key != "dataset"]
+        rows.append({"dataset": "total"} | {k: sum(row[k] for row in rows) for k in numbers})
+    return [_cells(row) for row in rows]
+
+
+def _cells(row: dict[str, Any]) -> dict[str, str]:
+    cells = {
+        "data set": row["dataset"],
+        "recordings": f"{row['recordings']:,}",
+        "subjects": f"{row['subjects']:,}",
+        "windows": f"{row['windows']:,}",
+        "hours": f"{row['windows'] * WINDOW_S / 3600:,.1f}",
+    }
+    for quality in Quality:
+        cells[quality] = f"{100 * row[quality] / row['windows']:.1f} %" if row["windows"] else "-"
+    return cells | {"quarantined": f"{row['quarantined']:,}"}
+
+
+def problem_rows(summary: Summary) -> list[dict[str, str]]:
+    """Return what was set aside, flagged or missing, one line for each kind."""
+    lines = [("quarantined", r["dataset"], r["reason"], r) for r in summary.quarantined]
+    lines += [("flagged", r["dataset"], r["note"], r) for r in summary.notes]
+    rows = [
+        {
+            "": kind,
+            "data set": dataset,
+            "recordings": f"{row['recordings']:,}",
+            "what": what,
+            "for example": row["example"],
+        }
+        for kind, dataset, what, row in lines
+    ]
+    rows += [
+        {
+            "": "warning",
+            "data set": row["dataset"],
+            "recordings": "",
+            "what": row["warning"],
+            "for example": "",
+        }
+        for row in summary.warnings
+    ]
+    return rows
+
+
+def render(summary: Summary) -> RenderableType:
+    """Return the summary for a terminal."""
+    from rich.console import Group
+
+    tables = [_table(dataset_rows(summary), "Windows")]
+    if problems := problem_rows(summary):
+        tables.append(_table(problems, "Set aside, flagged, missing"))
+    return Group(*tables)
+
+
+def _table(rows: list[dict[str, str]], title: str) -> RenderableType:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    numeric = {"recordings", "subjects", "windows", "hours", "quarantined", *map(str, Quality)}
+    for name in rows[0] if rows else ():
+        table.add_column(name, justify="right" if name in numeric else "left", overflow="fold")
+    for row in rows:
+        # Names come from outside: as Text they cannot carry markup.
+        table.add_row(*(Text(cell) for cell in row.values()))
+    return table

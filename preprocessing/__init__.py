@@ -1,0 +1,1 @@
+"""Data-set readers, signal chain, quality score and synthetic cohort: numpy in, numpy out."""

@@ -1,0 +1,97 @@
+"""The signal chain: one raw recording becomes scored, labelled windows.
+
+Order: gate on the source samples; bridge, resample to 100 Hz, high-pass, normalise; cut into
+10 s windows on a fixed grid; score what will be stored; label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preprocessing.config import QualitySettings, SignalSettings
+from preprocessing.gate import Gate, judge
+from preprocessing.polarity import polarity_score
+from preprocessing.quality import QualityScores, score_windows
+from preprocessing.recording import RawRecording
+from preprocessing.rhythm import label_windows
+from preprocessing.signal import bridge_gaps, highpass, normalise, resample
+from storage.schema import WINDOW_S, WINDOW_SAMPLES, Quality
+
+_UNACCEPTABLE = np.int8(list(Quality).index(Quality.UNACCEPTABLE))
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessedRecording:
+    """The windows of one recording and what is known of them.
+
+    ``windows`` is float16 (n, 1000) at 100 Hz, normalised by the recording; ``quality`` and
+    ``quality4`` are codes into `storage.schema.Quality`, ``quality4`` -1 where not computed.
+    """
+
+    windows: NDArray[np.float16]
+    gate: Gate
+    scores: QualityScores
+    quality: NDArray[np.int8]
+    quality4: NDArray[np.int8]
+    rhythm: list[str | None]
+    rhythm_share: NDArray[np.float32]
+    duration_s: float
+    n_samples: int
+    mean_mv: float
+    std_mv: float
+    polarity: float
+
+    @property
+    def dropped_s(self) -> float:
+        """Remainder after the last whole window, in seconds."""
+        return self.duration_s - len(self.windows) * WINDOW_S
+
+
+def process(
+    raw: RawRecording, *, signal: SignalSettings, quality: QualitySettings
+) -> ProcessedRecording:
+    """Return the windows of ``raw``.
+
+    The indices are computed from the stored float16 values, so that anyone can compute them
+    again from a window file; windows that the gate closes are Unacceptable whatever they say.
+    """
+    duration_s = raw.signal.size / raw.fs
+    n_windows = int(duration_s / WINDOW_S + 1e-9)
+    gate = judge(
+        raw.signal,
+        raw.fs,
+        n_windows,
+        flat_s=quality.flat_s,
+        clip_share=quality.clip_share,
+        clip_run=quality.clip_run,
+    )
+    stored, mean_mv, std_mv = _clean(raw, signal)
+    windows = stored[: n_windows * WINDOW_SAMPLES].reshape(n_windows, WINDOW_SAMPLES)
+    polarity = polarity_score(windows[~gate.closed])
+    if signal.fix_polarity and polarity < 0:
+        windows, mean_mv = -windows, -mean_mv
+    scores = score_windows(windows, qsqi=quality.qsqi, beat_tolerance_s=quality.beat_tolerance_s)
+    labels, shares = label_windows(raw.rhythms, n_windows)
+    return ProcessedRecording(
+        windows=windows,
+        gate=gate,
+        scores=scores,
+        quality=np.where(gate.closed, _UNACCEPTABLE, scores.quality),
+        quality4=np.where(gate.closed & (scores.quality4 >= 0), _UNACCEPTABLE, scores.quality4),
+        rhythm=labels,
+        rhythm_share=shares,
+        duration_s=duration_s,
+        n_samples=stored.size,
+        mean_mv=mean_mv,
+        std_mv=std_mv,
+        polarity=polarity,
+    )
+
+
+def _clean(raw: RawRecording, settings: SignalSettings) -> tuple[NDArray[np.float16], float, float]:
+    at_100_hz = resample(bridge_gaps(raw.signal), raw.fs)
+    filtered = highpass(at_100_hz, cutoff_hz=settings.highpass_hz, order=settings.highpass_order)
+    return normalise(filtered)

@@ -1,0 +1,67 @@
+"""Cohort tables: CSV files of subjects, read leniently, with a warning for all that is missing."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+from storage.schema import Sex
+
+_SEXES = {
+    "1": Sex.MALE, "2": Sex.FEMALE, "male": Sex.MALE, "female": Sex.FEMALE,
+    "m": Sex.MALE, "f": Sex.FEMALE,
+}  # fmt: skip
+
+
+def parse_sex(text: str | None) -> Sex | None:
+    """Return the sex that ``1``, ``01``, ``1.0``, ``M`` or ``male`` (2, F, female) stand for."""
+    key = (text or "").strip().lower()
+    if key.endswith(".0"):
+        key = key[:-2]
+    return _SEXES.get(key.lstrip("0") or key)
+
+
+def parse_age(text: str | None) -> float | None:
+    """Return an age in years, or None where it is empty or not an age."""
+    try:
+        age = float((text or "").strip())
+    except ValueError:
+        return None
+    return age if 0 <= age <= 130 else None
+
+
+def read_columns(
+    path: Path, columns: tuple[str, ...], *, encoding: str = "utf-8-sig"
+) -> tuple[list[dict[str, str]], list[str]]:
+    """Return the rows of a CSV file, with just ``columns``, and warnings.
+
+    A missing column is a warning and its values are left out; a file in another encoding is
+    read as windows-1252, with a warning, since then only accented letters may be wrong.
+    """
+    text, warnings = _decode(path, encoding)
+    if text is None:
+        return [], warnings
+    reader = csv.DictReader(io.StringIO(text))
+    names = {name.strip().lower(): name for name in reader.fieldnames or ()}
+    missing = [column for column in columns if column.lower() not in names]
+    if missing:
+        warnings.append(f"{path.name}: no column {', '.join(map(repr, missing))}")
+    present = {column: names[column.lower()] for column in columns if column not in missing}
+    return list(_rows(reader, present)), warnings
+
+
+def _rows(reader: csv.DictReader[str], present: dict[str, str]) -> Iterator[dict[str, str]]:
+    for row in reader:
+        yield {column: (row[name] or "").strip() for column, name in present.items()}
+
+
+def _decode(path: Path, encoding: str) -> tuple[str | None, list[str]]:
+    data = path.read_bytes()
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:1000]:
+        return None, [f"{path.name}: not a {encoding} text file (UTF-16 or binary); not read"]
+    try:
+        return data.decode(encoding), []
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace"), [f"{path.name}: not {encoding}; read as cp1252"]

@@ -1,0 +1,91 @@
+"""Settings of the signal chain, the quality score and the synthetic cohort.
+
+Each default, unit and explanation of a setting lives here and nowhere else. What changes a
+window file is in `SignalSettings` and `QualitySettings`; their digest is part of its name.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from preprocessing.channels import ECG_ALIASES
+
+ALGORITHM_VERSION = 1
+"""Raise this when the chain's output changes for unchanged settings; a golden test asks for it."""
+
+
+class Section(BaseModel):
+    """A strict, frozen group of settings: an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class SignalSettings(Section):
+    """From source samples to filtered 100 Hz windows."""
+
+    channels: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = ECG_ALIASES
+    """Labels of an ECG lead, the preferred first, for data sets without a fixed lead."""
+
+    highpass_hz: Annotated[float, Field(gt=0, lt=50)] = 0.5
+    """Cut-off of the Butterworth high-pass, in Hz."""
+
+    highpass_order: Annotated[int, Field(ge=1, le=10)] = 5
+    """Order of the high-pass for one of its two passes (forward, backward)."""
+
+    fix_polarity: bool = False
+    """Turn recordings whose polarity score is negative upside down."""
+
+
+class QualitySettings(Section):
+    """Gate before the quality indices, and which indices are computed."""
+
+    qsqi: bool = True
+    """Find beats with two detectors and store qSQI and the four-index class."""
+
+    beat_tolerance_s: Annotated[float, Field(gt=0)] = 0.15
+    """Two detectors agree on a beat when they place it within this time, in seconds."""
+
+    flat_s: Annotated[float, Field(gt=0)] = 2.0
+    """A window is flat when its source samples stay unchanged for this long, in seconds."""
+
+    clip_share: Annotated[float, Field(gt=0, le=1)] = 0.05
+    """A window is clipped when this share of its source samples lies on the recording's rails."""
+
+    clip_run: Annotated[int, Field(ge=2)] = 3
+    """Samples on a rail count as clipped in runs of at least this many."""
+
+
+class SynthSettings(Section):
+    """The synthetic cohort: how much of each data set, and the seed."""
+
+    seed: int = 20240501
+    """Seed of every random choice."""
+
+    shhs_subjects: Annotated[int, Field(ge=0)] = 12
+    """Subjects of the synthetic SHHS; one in six has only one visit."""
+
+    shhs_hours: Annotated[float, Field(gt=0)] = 1.0
+    """Length of a synthetic night, in hours."""
+
+    mitdb_records: Annotated[int, Field(ge=0, le=48)] = 10
+    """Records of the synthetic MIT-ARR: the eight with AFib first, then 114 and 102."""
+
+    mitdb_minutes: Annotated[float, Field(gt=0)] = 30.0
+    """Length of a synthetic MIT-ARR record, in minutes."""
+
+    afdb_records: Annotated[int, Field(ge=0, le=25)] = 6
+    """Records of the synthetic MIT-AFIB; 00735 and 03665, without signals, come last."""
+
+    afdb_hours: Annotated[float, Field(gt=0)] = 1.0
+    """Length of a synthetic MIT-AFIB record, in hours."""
+
+    challenge2017_records: Annotated[int, Field(ge=0)] = 120
+    """Training records of the synthetic Challenge 2017; a sixth of them is validation too."""
+
+    afpdb_subjects: Annotated[int, Field(ge=0, le=50)] = 6
+    """Subjects of the synthetic PAF Prediction set, two records of 30 minutes each."""
+
+    ecgiddb_people: Annotated[int, Field(ge=0, le=90)] = 20
+    """People of the synthetic ECG-ID set, two or more sessions of 20 s each."""

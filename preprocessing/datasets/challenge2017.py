@@ -1,0 +1,104 @@
+"""PhysioNet/CinC Challenge 2017: short recordings of one lead with one label each."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from preprocessing.datasets.interface import list_files, list_folders
+from preprocessing.formats.matlab import read_mat_lead
+from preprocessing.recording import CohortTables, Facts, FoundRecording, RawRecording, Role
+from preprocessing.rhythm import CHALLENGE_RHYTHMS
+
+_TRAINING = "training"
+_VALIDATION = "validation"
+_LABEL_FILES = ("REFERENCE-v3.csv", "REFERENCE.csv")
+
+
+class Challenge2017:
+    """Challenge 2017; the public validation set is a subset of the training set.
+
+    A record in both folders is one recording, read from ``training`` and marked as validation.
+    """
+
+    name = "challenge2017"
+    title = "PhysioNet/CinC Challenge 2017"
+    reads_channels = False
+
+    def find(self, root: Path) -> Iterator[FoundRecording]:
+        """Yield each record once, training first; a record is a subject of its own."""
+        training = dict(_mat_files(root, _TRAINING if (root / _TRAINING).is_dir() else ""))
+        validation = dict(_mat_files(root, _VALIDATION))
+        for name in [*training, *(n for n in validation if n not in training)]:
+            path = training.get(name) or validation[name]
+            header = path.removesuffix(".mat") + ".hea"
+            files = [(path, Role.SIGNAL)]
+            if (root / header).exists():
+                files.append((header, Role.HEADER))
+            yield FoundRecording(self.name, name, name, 1, tuple(files))
+
+    def read(
+        self, root: Path, recording: FoundRecording, channels: tuple[str, ...]
+    ) -> RawRecording:
+        """Return the only lead."""
+        return read_mat_lead(root / recording.files[0][0])
+
+    def table_files(self, root: Path) -> list[Path]:
+        """Return the label files, and the validation folder, whose names decide the split."""
+        files = [_label_file(root, folder) for folder in (_TRAINING, _VALIDATION, "")]
+        folder = root / _VALIDATION
+        return [path for path in files if path] + ([folder] if folder.is_dir() else [])
+
+    def tables(self, root: Path) -> CohortTables:
+        """Return label, rhythm and split per recording; labels outside N, A, O, ~ are counted."""
+        validation = dict(_mat_files(root, _VALIDATION))
+        labels, source, warnings = _labels(root)
+        unknown = Counter(label for label in labels.values() if label not in CHALLENGE_RHYTHMS)
+        warnings += [
+            f"unknown label {label!r}, {n} times: left out" for label, n in unknown.items()
+        ]
+        facts = {
+            name: Facts(
+                label=label if label in CHALLENGE_RHYTHMS else None,
+                rhythm=CHALLENGE_RHYTHMS.get(label),
+                split="validation" if name in validation else "train",
+            )
+            for name, label in labels.items()
+        }
+        return CohortTables(facts, source, tuple(warnings))
+
+
+def _mat_files(root: Path, folder: str) -> Iterator[tuple[str, str]]:
+    prefix = f"{folder}/" if folder else ""
+    for name in list_files(root / folder):
+        if name.endswith(".mat"):
+            yield name.removesuffix(".mat"), prefix + name
+    for sub in list_folders(root / folder):
+        if sub != _VALIDATION:
+            yield from _mat_files(root, prefix + sub)
+
+
+def _label_file(root: Path, folder: str) -> Path | None:
+    present = [root / folder / name for name in _LABEL_FILES]
+    return next((path for path in present if path.is_file()), None)
+
+
+def _labels(root: Path) -> tuple[dict[str, str], str | None, list[str]]:
+    """Return labels by record, the name of the file they come from, and warnings.
+
+    Validation labels are read first, so that the training set's word stands where both speak.
+    """
+    labels: dict[str, str] = {}
+    source, warnings = None, []
+    for folder in (_VALIDATION, "", _TRAINING):
+        if (path := _label_file(root, folder)) is None:
+            continue
+        source = path.name
+        for row in csv.reader(path.read_text(encoding="latin-1").splitlines()):
+            if len(row) >= 2:
+                labels[row[0].rsplit("/", 1)[-1].strip()] = row[1].strip()
+    if source is None:
+        warnings.append(f"none of {', '.join(_LABEL_FILES)} found: no labels")
+    return labels, source, warnings

@@ -1,0 +1,117 @@
+"""A folder of the user's own files, with ``subjects.csv`` beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from preprocessing.cohort_csv import parse_age, parse_sex, read_columns
+from preprocessing.datasets.interface import list_files, list_folders
+from preprocessing.datasets.physionet_wfdb import wfdb_records
+from preprocessing.formats.edf import read_edf_lead
+from preprocessing.formats.mne_raw import MNE_SUFFIXES, read_mne_lead
+from preprocessing.formats.wfdb_record import read_rhythms, read_wfdb_lead, signal_file_names
+from preprocessing.recording import CohortTables, Facts, FoundRecording, RawRecording, Role
+
+TABLE_NAME = "subjects.csv"
+_COLUMNS = ("file", "subject", "visit", "sex", "age")
+
+
+class Folder:
+    """EDF, EDF+, BDF, GDF, BrainVision, FIF and WFDB files anywhere below one folder.
+
+    ``subjects.csv`` has the columns file (path relative to the folder), subject, visit, sex and
+    age. A file that it does not name is a subject of its own, visit 1.
+    """
+
+    name = "folder"
+    title = "Folder of files"
+    reads_channels = True
+
+    def find(self, root: Path) -> Iterator[FoundRecording]:
+        """Yield every file of a known format below ``root``."""
+        rows = {row.get("file", ""): row for row in _table(root)[0]}
+        for path, files in _files(root, ""):
+            row = rows.get(path, {})
+            visit = row.get("visit", "")
+            yield FoundRecording(
+                dataset=self.name,
+                name=path,
+                subject=row.get("subject") or str(PurePosixPath(path).with_suffix("")),
+                visit=int(visit) if visit.isdigit() else 1,
+                files=files,
+            )
+
+    def read(
+        self, root: Path, recording: FoundRecording, channels: tuple[str, ...]
+    ) -> RawRecording:
+        """Return the ECG lead with the reader of the file's format."""
+        path = root / recording.files[0][0]
+        match path.suffix.lower():
+            case ".edf":
+                return read_edf_lead(path, channels)
+            case ".hea":
+                return _read_wfdb(path, channels)
+            case _:
+                return read_mne_lead(path, channels)
+
+    def table_files(self, root: Path) -> list[Path]:
+        """Return the table of subjects where there is one."""
+        path = root / TABLE_NAME
+        return [path] if path.is_file() else []
+
+    def tables(self, root: Path) -> CohortTables:
+        """Return sex and age by file."""
+        rows, warnings = _table(root)
+        facts = {
+            row["file"]: Facts(parse_sex(row.get("sex")), parse_age(row.get("age")))
+            for row in rows
+            if row.get("file")
+        }
+        return CohortTables(facts, warnings=tuple(warnings))
+
+
+def _table(root: Path) -> tuple[list[dict[str, str]], list[str]]:
+    path = root / TABLE_NAME
+    if not path.is_file():
+        return [], [f"no {TABLE_NAME}: every file is a subject of its own"]
+    return read_columns(path, _COLUMNS)
+
+
+def _files(root: Path, folder: str) -> Iterator[tuple[str, tuple[tuple[str, Role], ...]]]:
+    prefix = f"{folder}/" if folder else ""
+    headers = {prefix + stem + ".hea": files for stem, files in wfdb_records(root, folder)}
+    for name in list_files(root / folder):
+        path = prefix + name
+        if path in headers:
+            yield path, (headers[path][0], *_wfdb_files(root, path), *headers[path][2:])
+        elif name.lower().endswith((".edf", *MNE_SUFFIXES)):
+            yield path, ((path, Role.SIGNAL), *_brainvision_files(root, path))
+    for sub in list_folders(root / folder):
+        yield from _files(root, prefix + sub)
+
+
+def _wfdb_files(root: Path, header: str) -> Iterator[tuple[str, Role]]:
+    folder = PurePosixPath(header).parent
+    for name in signal_file_names(root / header):
+        path = str(folder / name)
+        if (root / path).is_file():
+            yield path, Role.SIGNAL
+
+
+def _brainvision_files(root: Path, path: str) -> Iterator[tuple[str, Role]]:
+    if path.lower().endswith(".vhdr"):
+        for suffix in (".eeg", ".dat", ".vmrk"):
+            companion = str(PurePosixPath(path).with_suffix(suffix))
+            if (root / companion).is_file():
+                yield companion, Role.ANNOTATION if suffix == ".vmrk" else Role.SIGNAL
+
+
+def _read_wfdb(path: Path, channels: tuple[str, ...]) -> RawRecording:
+    from dataclasses import replace
+
+    raw = read_wfdb_lead(path, channels)
+    if not path.with_suffix(".atr").exists():
+        return raw
+    rhythms, notes = read_rhythms(path.with_suffix(""), raw.fs)
+    return replace(raw, rhythms=rhythms, notes=raw.notes + notes)

@@ -1,0 +1,114 @@
+"""Sleep Heart Health Study: nights of polysomnography in EDF, two visits, and cohort tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from preprocessing.cohort_csv import parse_age, parse_sex, read_columns
+from preprocessing.datasets.interface import list_files
+from preprocessing.formats.edf import read_edf_lead
+from preprocessing.recording import CohortTables, Facts, FoundRecording, RawRecording, Role
+
+_FILE_NAME = re.compile(r"shhs([12])-(\d+)\.edf", re.IGNORECASE)
+_EDF_FOLDERS = ("polysomnography/edfs", "edfs", ".")
+_ENCODING = "cp1252"
+_VISITS = (1, 2)
+
+
+class Shhs:
+    """SHHS as NSRR ships it; subjects are the ``nsrrid`` in the file name."""
+
+    name = "shhs"
+    title = "Sleep Heart Health Study"
+    reads_channels = True
+
+    def find(self, root: Path) -> Iterator[FoundRecording]:
+        """Yield every EDF of both visits; a file with another name is a subject of its own."""
+        for visit in _VISITS:
+            folder = _edf_folder(root, visit)
+            for file_name in list_files(root / folder):
+                if not file_name.lower().endswith(".edf"):
+                    continue
+                match = _FILE_NAME.fullmatch(file_name)
+                stem = file_name[: -len(".edf")]
+                yield FoundRecording(
+                    dataset=self.name,
+                    name=stem,
+                    subject=match.group(2) if match else stem,
+                    visit=visit,
+                    files=((f"{folder}/{file_name}", Role.SIGNAL),),
+                )
+
+    def read(
+        self, root: Path, recording: FoundRecording, channels: tuple[str, ...]
+    ) -> RawRecording:
+        """Return the ECG of one night."""
+        return read_edf_lead(root / recording.files[0][0], channels)
+
+    def table_files(self, root: Path) -> list[Path]:
+        """Return the cohort tables of both visits and the harmonised one, the newest version."""
+        return [path for path in _tables(root).values() if path is not None]
+
+    def tables(self, root: Path) -> CohortTables:
+        """Return sex and age per recording; the visit's own table first, then the harmonised."""
+        tables = _tables(root)
+        facts: dict[str, Facts] = {}
+        warnings: list[str] = []
+        if (path := tables["harmonized"]) is not None:
+            _add_harmonized(path, facts, warnings)
+        for visit in _VISITS:
+            if (path := tables[f"shhs{visit}"]) is not None:
+                _add_visit(path, visit, facts, warnings)
+            else:
+                warnings.append(f"no datasets/shhs{visit}-dataset-*.csv: sex and age may be absent")
+        return CohortTables(facts, warnings=tuple(warnings))
+
+
+def _edf_folder(root: Path, visit: int) -> str:
+    for base in _EDF_FOLDERS:
+        folder = f"{base}/shhs{visit}" if base != "." else f"shhs{visit}"
+        if (root / folder).is_dir():
+            return folder
+    return f"{_EDF_FOLDERS[0]}/shhs{visit}"
+
+
+def _tables(root: Path) -> dict[str, Path | None]:
+    names = list_files(root / "datasets")
+    patterns = {
+        "harmonized": r"shhs-harmonized.*dataset-[\d.]+.*\.csv",
+        "shhs1": r"shhs1-dataset-[\d.]+.*\.csv",
+        "shhs2": r"shhs2-dataset-[\d.]+.*\.csv",
+    }
+    found: dict[str, Path | None] = {}
+    for key, pattern in patterns.items():
+        matching = [name for name in names if re.fullmatch(pattern, name, re.IGNORECASE)]
+        found[key] = root / "datasets" / matching[-1] if matching else None
+    return found
+
+
+def _add_visit(path: Path, visit: int, facts: dict[str, Facts], warnings: list[str]) -> None:
+    age_column = f"age_s{visit}"
+    rows, problems = read_columns(path, ("nsrrid", "gender", age_column), encoding=_ENCODING)
+    warnings += problems
+    for row in rows:
+        name = f"shhs{visit}-{row.get('nsrrid', '')}"
+        known = facts.get(name, Facts())
+        facts[name] = Facts(
+            sex=parse_sex(row.get("gender")) or known.sex,
+            age=_first(parse_age(row.get(age_column)), known.age),
+        )
+
+
+def _add_harmonized(path: Path, facts: dict[str, Facts], warnings: list[str]) -> None:
+    columns = ("nsrrid", "visitnumber", "nsrr_sex", "nsrr_age")
+    rows, problems = read_columns(path, columns, encoding=_ENCODING)
+    warnings += problems
+    for row in rows:
+        name = f"shhs{row.get('visitnumber', '')}-{row.get('nsrrid', '')}"
+        facts[name] = Facts(parse_sex(row.get("nsrr_sex")), parse_age(row.get("nsrr_age")))
+
+
+def _first(*values: float | None) -> float | None:
+    return next((value for value in values if value is not None), None)

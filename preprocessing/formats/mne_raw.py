@@ -1,0 +1,39 @@
+"""BDF, GDF, BrainVision and FIF files, through mne."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from preprocessing.channels import ECG_ALIASES, pick_channel
+from preprocessing.recording import RawRecording, UnreadableRecordingError
+
+MNE_SUFFIXES = (".bdf", ".gdf", ".vhdr", ".fif")
+_MILLIVOLTS_PER_VOLT = np.float32(1e3)
+
+
+def read_mne_lead(path: Path, aliases: tuple[str, ...] = ECG_ALIASES) -> RawRecording:
+    """Return the ECG lead of any file that ``mne.io.read_raw`` reads; only that lead is loaded."""
+    # Imported here: most data sets never need mne.
+    import mne
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            raw = mne.io.read_raw(path, preload=False, verbose="ERROR")
+        except (ValueError, RuntimeError, OSError, IndexError, KeyError) as error:
+            if isinstance(error, FileNotFoundError) and not path.exists():
+                raise
+            raise UnreadableRecordingError(f"mne cannot read it ({type(error).__name__})") from None
+        index, note = pick_channel(raw.ch_names, aliases)
+        volts = raw.get_data(picks=[index])[0]
+    if volts.size == 0:
+        raise UnreadableRecordingError("zero length: no samples")
+    return RawRecording(
+        signal=volts.astype(np.float32) * _MILLIVOLTS_PER_VOLT,
+        fs=float(raw.info["sfreq"]),
+        channel=raw.ch_names[index],
+        notes=(note,) if note else (),
+    )

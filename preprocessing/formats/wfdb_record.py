@@ -1,0 +1,120 @@
+"""WFDB records: one lead of a .dat file, and the rhythm notes of an .atr file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from preprocessing.channels import ECG_ALIASES, pick_channel
+from preprocessing.recording import RawRecording, RhythmChange, UnreadableRecordingError
+from preprocessing.rhythm import rhythm_changes
+from preprocessing.units import millivolts_per
+
+_BITS_PER_SAMPLE = {
+    "8": 8, "16": 16, "24": 24, "32": 32, "61": 16, "80": 8, "160": 16, "212": 12,
+    "310": 32 / 3, "311": 32 / 3,
+}  # fmt: skip
+_DEFAULT_GAIN = 200.0
+
+
+def read_wfdb_lead(
+    header_path: Path, aliases: tuple[str, ...] = ECG_ALIASES, *, note_others: bool = True
+) -> RawRecording:
+    """Return the ECG lead of the record whose ``.hea`` file is given.
+
+    ``note_others`` says whether other ECG leads are worth a note; where a data set has a fixed
+    order of leads they are not.
+
+    A signal file that is shorter than its header says keeps its whole samples and is marked
+    ``truncated``. A gain of 0 means the default, 200 units per mV, as WFDB defines.
+    """
+    import wfdb
+
+    stem = str(header_path.with_suffix(""))
+    header = _header(stem)
+    index, note = pick_channel(header.sig_name, aliases)
+    n_samples, truncated = _available_samples(header, header_path.parent, index)
+    record = wfdb.rdrecord(stem, channels=[index], physical=False, sampto=n_samples)
+    scale, baseline, unit_note = _calibration(header, index)
+    digital = record.d_signal[:, 0]
+    signal = ((digital - np.float32(baseline)) * np.float32(scale)).astype(np.float32)
+    signal[digital == _missing_value(header.fmt[index])] = np.nan
+    return RawRecording(
+        signal=signal,
+        fs=float(header.fs),
+        channel=header.sig_name[index],
+        truncated=truncated,
+        notes=tuple(n for n in (note if note_others else None, unit_note) if n),
+    )
+
+
+def read_rhythms(stem: Path, fs: float) -> tuple[tuple[RhythmChange, ...], tuple[str, ...]]:
+    """Return the rhythm changes of ``<stem>.atr`` and notes on unknown ones; empty without it."""
+    import wfdb
+
+    if not stem.with_name(stem.name + ".atr").exists():
+        return (), ("no annotation file",)
+    annotation = wfdb.rdann(str(stem), "atr")
+    return rhythm_changes(annotation.sample, annotation.aux_note, fs)
+
+
+def header_comments(header_path: Path) -> list[str]:
+    """Return the comment lines of a header, without their ``#``."""
+    lines = header_path.read_text(encoding="latin-1").splitlines()
+    return [line[1:].strip() for line in lines if line.startswith("#")]
+
+
+def signal_file_names(header_path: Path) -> tuple[str, ...]:
+    """Return the signal files that a header names, each once, in order."""
+    lines = header_path.read_text(encoding="latin-1").splitlines()
+    rows = [line for line in lines if line.strip() and not line.startswith("#")]
+    names = (re.split(r"\s", row.strip())[0] for row in rows[1:])
+    return tuple(dict.fromkeys(name for name in names if name != "~"))
+
+
+def _header(stem: str) -> Any:
+    import wfdb
+
+    try:
+        header = wfdb.rdheader(stem)
+    except (ValueError, IndexError, KeyError, AttributeError) as error:
+        raise UnreadableRecordingError(f"not a WFDB header ({error})") from None
+    if not header.n_sig:
+        raise UnreadableRecordingError("header without its signal file: it names no signal")
+    return header
+
+
+def _available_samples(header: Any, folder: Path, index: int) -> tuple[int, bool]:
+    """Return how many samples the file really has, and whether that is fewer than promised."""
+    name, fmt = header.file_name[index], header.fmt[index]
+    path = folder / name
+    if not path.exists():
+        raise UnreadableRecordingError(f"header without its signal file: {name}")
+    in_file = [i for i, other in enumerate(header.file_name) if other == name]
+    per_frame = sum((header.samps_per_frame or [1] * header.n_sig)[i] or 1 for i in in_file)
+    if fmt not in _BITS_PER_SAMPLE:  # a compressed format (FLAC) checks its own length
+        return int(header.sig_len), False
+    offset = (header.byte_offset or [0] * header.n_sig)[index] or 0
+    n_bytes = path.stat().st_size - offset
+    present = int(n_bytes * 8 / _BITS_PER_SAMPLE[fmt] / per_frame)
+    if present <= 0:
+        raise UnreadableRecordingError(f"zero length: {name} is empty")
+    promised = int(header.sig_len or present)
+    return min(present, promised), present < promised
+
+
+def _calibration(header: Any, index: int) -> tuple[float, float, str | None]:
+    gain = header.adc_gain[index] or _DEFAULT_GAIN
+    baseline = header.baseline[index]
+    if baseline is None:
+        baseline = header.adc_zero[index] or 0
+    per_unit, note = millivolts_per(header.units[index] or "mV")
+    return per_unit / gain, float(baseline), note
+
+
+def _missing_value(fmt: str) -> int:
+    bits = {"212": 12, "310": 10, "311": 10}.get(fmt, int(_BITS_PER_SAMPLE.get(fmt, 16)))
+    return int(-(2 ** (bits - 1)))

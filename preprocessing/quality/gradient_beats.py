@@ -1,0 +1,139 @@
+"""R peaks from the steepness of the signal, each window by itself, for many windows at once.
+
+The algorithm is that of ``neurokit2.ecg_findpeaks(method="neurokit")`` (0.2.13), which decides
+about the heart rate in ``neurokit2.ecg_quality``; it is written anew for batches and finds the
+same samples. A QRS complex is where the smoothed steepness exceeds 1.5 times its local average;
+its R peak is the most prominent local maximum inside.
+
+Habits of NeuroKit2 that are kept because the classes depend on them:
+
+- a complex cut by the edge of its window is not seen;
+- the delay that keeps beats apart also counts from the start of the window, so that no beat is
+  found in its first 0.3 s;
+- a beat too close to the previous one is dropped, whichever is the higher.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.ndimage
+import scipy.signal
+from numpy.typing import NDArray
+
+from storage.schema import FS, WINDOW_SAMPLES
+
+SMOOTH_SAMPLES = FS // 10
+"""Length of the average that smooths the steepness: 0.1 s."""
+
+AVERAGE_SAMPLES = 3 * FS // 4
+"""Length of the average that the steepness is compared with: 0.75 s."""
+
+STEEP_FACTOR = 1.5
+"""A QRS complex is this many times steeper than its surroundings."""
+
+SHORT_FACTOR = 0.4
+"""Complexes shorter than this share of the window's mean complex are ignored."""
+
+DELAY_SAMPLES = 3 * FS // 10
+"""Beats lie more than this far apart: 0.3 s."""
+
+Indices = NDArray[np.intp]
+
+
+def find_beats(windows: NDArray[np.float64]) -> Indices:
+    """R peaks of all windows, as ascending indices into ``windows.ravel()``.
+
+    Parameters
+    ----------
+    windows
+        Shape (n, 1000), at 100 Hz, high-pass filtered, C-contiguous.
+    """
+    starts, stops = _long_enough(*_complexes(_steep(windows)))
+    peaks = _most_prominent(windows.ravel(), starts, stops)
+    return _keep_apart(peaks)
+
+
+def highest_rate(beats: Indices, n_windows: int) -> NDArray[np.float64]:
+    """Heart rate of each window's shortest RR interval, in beats/min, shape (n,).
+
+    NaN where a window has fewer than two beats.
+    """
+    window = beats // WINDOW_SAMPLES
+    inside = window[1:] == window[:-1]
+    shortest = np.full(n_windows, np.nan)
+    np.fmin.at(shortest, window[1:][inside], np.diff(beats)[inside])
+    return 60.0 * FS / shortest
+
+
+def _steep(windows: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether each sample is steep compared with its surroundings."""
+    slope = np.abs(np.gradient(windows, axis=1))
+    # The compiled running mean of NeuroKit2 itself: its rounding decides ties.
+    smooth = scipy.ndimage.uniform_filter1d(slope, SMOOTH_SAMPLES, axis=1, mode="nearest")
+    average = scipy.ndimage.uniform_filter1d(smooth, AVERAGE_SAMPLES, axis=1, mode="nearest")
+    steep: NDArray[np.bool_] = smooth > STEEP_FACTOR * average
+    return steep
+
+
+def _complexes(steep: NDArray[np.bool_]) -> tuple[Indices, Indices]:
+    """First sample of each steep run that lies whole in its window, and the one after its last.
+
+    As in NeuroKit2 a run is shifted by one: from the last sample before it to the one before
+    its last.
+    """
+    flat = steep.ravel()
+    change = flat[1:] != flat[:-1]
+    change[WINDOW_SAMPLES - 1 :: WINDOW_SAMPLES] = False
+    edges = np.flatnonzero(change)
+    begins = flat[edges[:-1] + 1]
+    ends_inside = edges[:-1] // WINDOW_SAMPLES == edges[1:] // WINDOW_SAMPLES
+    whole = begins & ends_inside
+    return edges[:-1][whole], edges[1:][whole]
+
+
+def _long_enough(starts: Indices, stops: Indices) -> tuple[Indices, Indices]:
+    """Drop the runs that are much shorter than the mean run of their window."""
+    window = starts // WINDOW_SAMPLES
+    length = stops - starts
+    count = np.bincount(window)
+    mean = np.bincount(window, weights=length) / np.maximum(count, 1)
+    keep = length >= (mean * SHORT_FACTOR)[window]
+    return starts[keep], stops[keep]
+
+
+def _most_prominent(signal: NDArray[np.float64], starts: Indices, stops: Indices) -> Indices:
+    """Find the most prominent local maximum of each run, the first of equals; a slope has none.
+
+    Infinite samples between the runs make one search of all of them equal to one search each:
+    prominence is measured up to the next higher sample, so it never leaves a run, and a run's
+    outer samples, next to a higher one, are no maxima.
+    """
+    walled = np.where(_inside(signal.size, starts, stops), signal, np.inf)
+    highest = np.finfo(np.float64).max
+    peaks, found = scipy.signal.find_peaks(walled, height=(None, highest), prominence=(None, None))
+    run = np.searchsorted(starts, peaks, side="right")
+    order = np.lexsort((-found["prominences"], run))
+    first = np.diff(run, prepend=0) > 0  # runs count from one
+    best: Indices = peaks[order][first]
+    return best
+
+
+def _inside(size: int, starts: Indices, stops: Indices) -> NDArray[np.bool_]:
+    """Mark the samples from each start up to its stop; the runs do not touch."""
+    step = np.zeros(size, dtype=np.int8)
+    step[starts] = 1
+    step[stops] = -1
+    return np.cumsum(step, dtype=np.int8).view(np.bool_)
+
+
+def _keep_apart(peaks: Indices) -> Indices:
+    """Keep peaks that come late enough after the last kept one and their window's start."""
+    late = peaks[peaks % WINDOW_SAMPLES > DELAY_SAMPLES]
+    kept: list[int] = []
+    last = -WINDOW_SAMPLES
+    # A loop, because each decision depends on the one before; it costs 50 ns a beat.
+    for peak in late.tolist():
+        if peak - last > DELAY_SAMPLES:
+            kept.append(peak)
+            last = peak
+    return np.array(kept, dtype=np.intp)

@@ -1,0 +1,92 @@
+"""What a data-set reader finds and what it reads: the types between files and the signal chain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from storage.schema import Sex
+
+
+class Role(StrEnum):
+    """What a source file gives to its recording."""
+
+    SIGNAL = "signal"
+    HEADER = "header"
+    ANNOTATION = "annotation"
+
+
+class UnreadableRecordingError(ValueError):
+    """A recording that is set aside; the message is the reason that a person reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRecording:
+    """A recording found in a data set's folder, not yet read.
+
+    ``files`` are paths relative to the data set's root, the one that is opened first; a file
+    that should be there and is not is left out, and reading says so.
+    """
+
+    dataset: str
+    name: str
+    subject: str
+    visit: int
+    files: tuple[tuple[str, Role], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RhythmChange:
+    """From ``start_s`` on the rhythm is ``rhythm`` (None: unknown), until the next change."""
+
+    start_s: float
+    rhythm: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RawRecording:
+    """One ECG lead as its source file holds it.
+
+    ``signal`` is float32 in mV, shape (n,), at ``fs`` Hz; it may hold NaN where the source has
+    no sample. ``rhythms`` is in order of time, empty where nothing is annotated.
+    """
+
+    signal: NDArray[np.float32]
+    fs: float
+    channel: str
+    truncated: bool = False
+    sex: Sex | None = None
+    age: float | None = None
+    rhythms: tuple[RhythmChange, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a cohort table says of one recording."""
+
+    sex: Sex | None = None
+    age: float | None = None
+    label: str | None = None
+    rhythm: str | None = None
+    split: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CohortTables:
+    """All that a data set's tables say, by recording name.
+
+    ``source`` names the table that labels were read from; ``warnings`` say what is missing.
+    """
+
+    facts: dict[str, Facts]
+    source: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+NO_TABLES = CohortTables({})

@@ -1,0 +1,50 @@
+"""The whole synthetic cohort, every data set in the tree and the formats of its owner."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from preprocessing.config import SynthSettings
+from preprocessing.synth.afdb import AFDB
+from preprocessing.synth.afpdb import AFPDB
+from preprocessing.synth.challenge2017 import CHALLENGE2017
+from preprocessing.synth.dataset import SynthDataset
+from preprocessing.synth.ecgiddb import ECGIDDB
+from preprocessing.synth.mitdb import MITDB
+from preprocessing.synth.shhs import SHHS
+
+DATASETS: dict[str, SynthDataset] = {
+    dataset.name: dataset for dataset in (SHHS, MITDB, AFDB, CHALLENGE2017, AFPDB, ECGIDDB)
+}
+
+
+def _write_one(root: Path, settings: SynthSettings, job: tuple[str, str]) -> None:
+    dataset, record = job
+    DATASETS[dataset].write_record(root / dataset, settings, record)
+
+
+def write_cohort(root: Path, settings: SynthSettings, *, workers: int = 1) -> dict[str, Path]:
+    """Write every data set that has records and return the root of each.
+
+    The same settings give the same bytes, with any number of workers. A larger cohort holds the
+    files of a smaller one unchanged; only its tables grow.
+
+    Parameters
+    ----------
+    workers
+        Processes that write records; with 1 none is started.
+    """
+    jobs = [(name, record) for name, d in DATASETS.items() for record in d.records(settings)]
+    write = partial(_write_one, root, settings)
+    if workers == 1:
+        for job in jobs:
+            write(job)
+    else:
+        with ProcessPoolExecutor(workers) as pool:
+            list(pool.map(write, jobs, chunksize=1))
+    roots = {name: root / name for name in dict.fromkeys(name for name, _ in jobs)}
+    for name, folder in roots.items():
+        DATASETS[name].write_tables(folder, settings)
+    return roots

@@ -1,0 +1,87 @@
+"""The store: window files, the index over them, and how both are read and written."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from storage.schema import (
+    FS,
+    SCHEMA_VERSION,
+    WINDOW_S,
+    WINDOW_SAMPLES,
+    DatasetRow,
+    Quality,
+    RecordingRow,
+    Sex,
+    SourceFile,
+    Status,
+    WindowColumns,
+)
+
+if TYPE_CHECKING:
+    from storage.config import StoreSettings
+    from storage.doctor import Finding, check_store
+    from storage.gc import collect_garbage
+    from storage.layout import window_path
+    from storage.publish import publish
+    from storage.published import PublishedState, load_published, published_sources
+    from storage.query import run_query
+    from storage.snapshot import Snapshot, open_index
+    from storage.window_file import read_recording_row, write_window_file
+    from storage.window_store import WindowStore
+
+__all__ = [
+    "FS",
+    "SCHEMA_VERSION",
+    "WINDOW_S",
+    "WINDOW_SAMPLES",
+    "DatasetRow",
+    "Finding",
+    "PublishedState",
+    "Quality",
+    "RecordingRow",
+    "Sex",
+    "Snapshot",
+    "SourceFile",
+    "Status",
+    "StoreSettings",
+    "WindowColumns",
+    "WindowStore",
+    "check_store",
+    "collect_garbage",
+    "load_published",
+    "open_index",
+    "publish",
+    "published_sources",
+    "read_recording_row",
+    "run_query",
+    "window_path",
+    "write_window_file",
+]
+
+# Found when first asked for: numpy, DuckDB and pyarrow take half a second to import, and most
+# commands of the command line need none of them.
+_LAZY = {
+    "Finding": "doctor",
+    "PublishedState": "published",
+    "Snapshot": "snapshot",
+    "StoreSettings": "config",
+    "WindowStore": "window_store",
+    "check_store": "doctor",
+    "collect_garbage": "gc",
+    "load_published": "published",
+    "open_index": "snapshot",
+    "publish": "publish",
+    "published_sources": "published",
+    "read_recording_row": "window_file",
+    "run_query": "query",
+    "window_path": "layout",
+    "write_window_file": "window_file",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'storage' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"storage.{_LAZY[name]}"), name)

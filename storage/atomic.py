@@ -1,0 +1,43 @@
+"""Files that appear whole or not at all: temporary name, fsync, rename, fsync of the folder."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+from storage.layout import TEMPORARY_SUFFIX
+
+
+@contextlib.contextmanager
+def replacing(path: Path, *, mode: int | None = None) -> Iterator[Path]:
+    """Give a temporary name beside ``path``; what was written there takes its place at the end.
+
+    If the block raises, the temporary file is removed and ``path`` stays as it was. A process
+    killed meanwhile leaves only the temporary file, which readers ignore and ``gc`` removes.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The final name is cut off: with the additions it could exceed the 255 bytes of a file name.
+    temporary = path.with_name(f".{path.name[:80]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
+    try:
+        yield temporary
+        if mode is not None:
+            temporary.chmod(mode)
+        fsync_path(temporary)
+        temporary.replace(path)
+    except BaseException:
+        for leftover in (temporary, temporary.with_name(temporary.name + ".wal")):
+            leftover.unlink(missing_ok=True)
+        raise
+    fsync_path(path.parent)
+
+
+def fsync_path(path: Path) -> None:
+    """Wait until a file or a folder is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

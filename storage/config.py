@@ -1,0 +1,23 @@
+"""Settings of the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Normalisation = Literal["recording", "dataset", "window"]
+"""What windows are normalised by when they are read."""
+
+
+class StoreSettings(BaseModel):
+    """Where the store lies and how windows are read from it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    root: Annotated[Path, Field(strict=False)] = Path("store")
+    """Folder of the store."""
+    normalise: Normalisation = "recording"
+    """``recording``: as stored; ``dataset``: by the data set's pooled mean and standard
+    deviation; ``window``: each window to zero mean and unit standard deviation."""

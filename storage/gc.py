@@ -1,0 +1,75 @@
+"""Removal of files that no snapshot names."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from storage.layout import RUNS_FOLDER, WINDOWS_FOLDER, index_path, is_temporary
+from storage.publish import publisher_lock
+from storage.snapshot import open_index
+
+_STILL_WRITING_S = 3600
+
+
+def collect_garbage(root: Path | str, *, dry_run: bool) -> list[Path]:
+    """Remove what is not needed and return it; with ``dry_run`` only return it.
+
+    Not needed are window files that neither the published index nor any run's index names,
+    and temporary files that nobody has written to for an hour. Window files younger than that
+    are left alone: they may be about to be published.
+
+    Raises
+    ------
+    storage.snapshot.IndexMissingError, storage.snapshot.IndexVersionError
+        If there is no index to go by or a run's index cannot be read; nothing is removed then.
+    """
+    store = Path(root)
+    named = _named_files(store)
+    with publisher_lock(store):
+        named = _named_files(store)
+        orphans = [store / path for path in window_files(store) if path not in named]
+        garbage = [path for path in [*orphans, *temporary_files(store)] if _is_old(path)]
+        for path in [] if dry_run else garbage:
+            path.unlink(missing_ok=True)
+            _remove_empty_folders(path.parent, store)
+    return garbage
+
+
+def window_files(store: Path) -> Iterator[str]:
+    """Give the finished files under ``windows/``, relative to the store, in order."""
+    for path in sorted((store / WINDOWS_FOLDER).rglob("*")):
+        if path.is_file() and not is_temporary(path):
+            yield path.relative_to(store).as_posix()
+
+
+def temporary_files(store: Path) -> Iterator[Path]:
+    """Give the unfinished files of the store, in order."""
+    for path in sorted([*store.glob(".*"), *(store / WINDOWS_FOLDER).rglob(".*")]):
+        if path.is_file() and is_temporary(path):
+            yield path
+
+
+def _named_files(store: Path) -> set[str]:
+    named: set[str] = set()
+    for index in [index_path(store), *sorted(store.glob(f"{RUNS_FOLDER}/*/index.duckdb"))]:
+        with open_index(index) as connection:
+            found = connection.execute("SELECT path FROM recordings WHERE path IS NOT NULL")
+            named |= {path for (path,) in found.fetchall()}
+    return named
+
+
+def _is_old(path: Path) -> bool:
+    try:
+        return time.time() - path.stat().st_mtime > _STILL_WRITING_S
+    except FileNotFoundError:
+        return False
+
+
+def _remove_empty_folders(folder: Path, store: Path) -> None:
+    with contextlib.suppress(OSError):  # not empty
+        while folder not in (store, store / WINDOWS_FOLDER):
+            folder.rmdir()
+            folder = folder.parent

@@ -1,0 +1,71 @@
+"""Where things lie in the store, and names that are safe as paths whatever they held before."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+INDEX_NAME = "index.duckdb"
+LOCK_NAME = ".lock"
+WINDOWS_FOLDER = "windows"
+RUNS_FOLDER = "runs"
+REPORTS_FOLDER = "reports"
+TEMPORARY_SUFFIX = ".tmp"
+
+_SLUG_LENGTH = 64
+_CLEAN = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_LOOKS_HASHED = re.compile(r"-[0-9a-f]{12}\Z")
+_DIGEST = re.compile(r"[0-9a-f]{8,64}")
+_GLOB_CHARACTERS = "*?[\\"
+
+
+def index_path(root: Path) -> Path:
+    """Return where the published index of a store lies."""
+    return root / INDEX_NAME
+
+
+def window_path(dataset: str, name: str, digest: str) -> str:
+    """Return the path of a recording's window file, relative to the store.
+
+    Data set and recording may have any name: see `slug`.
+    """
+    if not _DIGEST.fullmatch(digest):
+        message = f"digest of {dataset}/{name} is {digest!r}; expected 8 to 64 hexadecimal digits"
+        raise ValueError(message)
+    return f"{WINDOWS_FOLDER}/{slug(dataset)}/{slug(name)}/{digest}.parquet"
+
+
+def slug(name: str) -> str:
+    """Return a file name for ``name``: itself if harmless, else a likeness and a hash.
+
+    The result has only a-z, 0-9, ``_`` and ``-``, so it is never a path, a glob, a hidden file
+    or SQL; two names never share one, also where the file system ignores case.
+    """
+    if len(name) <= _SLUG_LENGTH and _CLEAN.fullmatch(name) and not _LOOKS_HASHED.search(name):
+        return name
+    likeness = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[: _SLUG_LENGTH - 13]
+    encoded = name.encode("utf-8", "surrogatepass")
+    return f"{likeness or 'x'}-{hashlib.sha256(encoded).hexdigest()[:12]}"
+
+
+def resolve_root(root: Path | str) -> Path:
+    """Return the store's absolute path, refusing one that DuckDB would read as a pattern.
+
+    DuckDB takes every file name for a glob, and there is no way to quote one.
+    """
+    resolved = Path(root).resolve()
+    bad = sorted({c for c in str(resolved) if c in _GLOB_CHARACTERS or ord(c) < ord(" ")})
+    if bad:
+        message = (
+            f"the store's path {str(resolved)!r} holds {bad}, which DuckDB reads as a pattern; "
+            "choose a folder without * ? [ \\ and control characters"
+        )
+        raise ValueError(message)
+    return resolved
+
+
+def is_temporary(path: Path) -> bool:
+    """Tell whether ``path`` is named like a file that a writer had not finished."""
+    endings = (TEMPORARY_SUFFIX, TEMPORARY_SUFFIX + ".wal")
+    return path.name.startswith(".") and path.name.endswith(endings)

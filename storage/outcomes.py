@@ -1,0 +1,91 @@
+"""Runs and results, collected from their own files in the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from storage.layout import REPORTS_FOLDER, RUNS_FOLDER
+
+_RUN_TEXT = ("method", "snapshot")
+_RUN_TIMES = ("started_at", "finished_at")
+RESULT_TEXT = ("run", "method", "benchmark", "metric", "note")
+RESULT_NUMBERS = ("value", "low", "high")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """Rows of ``runs`` and ``results``, and which files could not be read, with the reason."""
+
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    results: list[dict[str, Any]] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+
+def collect_outcomes(root: Path) -> Outcomes:
+    """Return what ``runs/*/run.json`` and ``reports/*/results.parquet`` say."""
+    outcomes = Outcomes()
+    for path in _files(root / RUNS_FOLDER, "run.json"):
+        outcomes.runs.extend(_tried(_run_rows, path, outcomes.skipped, root))
+    for path in _files(root / REPORTS_FOLDER, "results.parquet"):
+        outcomes.results.extend(_tried(_result_rows, path, outcomes.skipped, root))
+    return outcomes
+
+
+def _files(folder: Path, name: str) -> Iterator[Path]:
+    if folder.is_dir():
+        yield from (p / name for p in sorted(folder.iterdir()) if (p / name).is_file())
+
+
+def _tried(
+    read: Callable[[Path], list[dict[str, Any]]], path: Path, skipped: list[str], root: Path
+) -> list[dict[str, Any]]:
+    try:
+        return read(path)
+    except (ValueError, TypeError, OSError) as error:  # pyarrow's ArrowInvalid is a ValueError
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        skipped.append(f"{path.relative_to(root).as_posix()}: {reason}")
+        return []
+
+
+def _run_rows(path: Path) -> list[dict[str, Any]]:
+    values = json.loads(path.read_bytes())
+    if not isinstance(values, dict):
+        raise TypeError(f"holds a {type(values).__name__}, expected an object")
+    row: dict[str, Any] = {"run": path.parent.name}
+    row |= {name: _optional(str, values.get(name)) for name in _RUN_TEXT}
+    row |= {name: _optional(_utc, values.get(name)) for name in _RUN_TIMES}
+    row["iterations"] = _optional(int, values.get("iterations"))
+    row["config"] = _optional(json.dumps, values.get("config"))
+    return [row]
+
+
+def _result_rows(path: Path) -> list[dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    rows = []
+    with path.open("rb") as stream:  # a stream, because a name could be a pattern
+        found = pq.read_table(stream).to_pylist()
+    for values in found:
+        row: dict[str, Any] = {"report": path.parent.name}
+        row |= {name: _optional(str, values.get(name)) for name in RESULT_TEXT}
+        row |= {name: _optional(float, values.get(name)) for name in RESULT_NUMBERS}
+        row["n"] = _optional(int, values.get("n"))
+        rows.append(row)
+    return rows
+
+
+def _optional(convert: Callable[[Any], Any], value: Any) -> Any:
+    return None if value is None else convert(value)
+
+
+def _utc(value: str | float) -> datetime:
+    """Return a time given as ISO 8601 or in seconds since 1970 as UTC without a zone."""
+    if isinstance(value, (int, float)):
+        return datetime.fromtimestamp(value, UTC).replace(tzinfo=None)
+    parsed = datetime.fromisoformat(value)
+    return parsed.astimezone(UTC).replace(tzinfo=None) if parsed.tzinfo else parsed

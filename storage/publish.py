@@ -1,0 +1,150 @@
+"""The publisher: the only door to the index.
+
+A new index is built beside the old one, checked, and renamed over it, so that readers see the
+old snapshot or the new one and never wait.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from storage.atomic import replacing
+from storage.duplicates import mark_duplicates
+from storage.index_build import fill_index
+from storage.index_check import PublicationError, check_index, check_rows
+from storage.layout import LOCK_NAME, index_path, resolve_root
+from storage.outcomes import Outcomes, collect_outcomes
+from storage.published import published_ids
+from storage.recording_ids import assign_ids
+from storage.schema import SCHEMA_VERSION, DatasetRow, RecordingRow, Status
+from storage.snapshot import IndexVersionError, Snapshot, published_snapshot
+from storage.snapshot_digest import content_digest, snapshot_digest
+
+
+def publish(
+    root: Path | str,
+    recordings: Sequence[RecordingRow],
+    *,
+    datasets: Sequence[DatasetRow],
+    settings: Mapping[str, Any],
+) -> Snapshot:
+    """Publish the index of ``recordings`` and return its snapshot.
+
+    Nothing is written if the published index already holds all this (``rebuilt`` is then
+    False). Duplicates are marked here. Publishers of one store queue.
+
+    Parameters
+    ----------
+    root
+        Folder of the store.
+    recordings
+        All recordings, the unchanged ones too; what is not given is not in the new snapshot.
+    datasets
+        Their data sets.
+    settings
+        What the windows were made with: values that JSON holds, without paths of a machine.
+    """
+    store = resolve_root(root)
+    store.mkdir(parents=True, exist_ok=True)
+    with publisher_lock(store):
+        rows = mark_duplicates(recordings)
+        check_rows(store, rows)
+        outcomes = collect_outcomes(store)
+        snapshot = _describe(store, rows, datasets, settings, outcomes)
+        current = _current(store)
+        if current and current.content_digest == snapshot.content_digest:
+            return current
+        return _write(store, snapshot, rows, datasets, outcomes)
+
+
+@contextlib.contextmanager
+def publisher_lock(root: Path) -> Iterator[None]:
+    """Hold the store's lock, waiting for whoever holds it; the kernel frees it at any exit."""
+    with (root / LOCK_NAME).open("a") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def _current(store: Path) -> Snapshot | None:
+    try:
+        return published_snapshot(store)
+    except IndexVersionError:
+        return None
+
+
+def _describe(
+    store: Path,
+    rows: Sequence[RecordingRow],
+    datasets: Sequence[DatasetRow],
+    settings: Mapping[str, Any],
+    outcomes: Outcomes,
+) -> Snapshot:
+    snapshot_id = snapshot_digest(rows, settings)
+    told = json.loads(json.dumps(asdict(outcomes), default=str))
+    ok = [row for row in rows if row.status is Status.OK]
+    return Snapshot(
+        snapshot_id=snapshot_id,
+        content_digest=content_digest(snapshot_id, rows, datasets, told, store),
+        schema_version=SCHEMA_VERSION,
+        published_at=datetime.now(UTC).replace(tzinfo=None),
+        store_root=store.as_posix(),
+        settings=dict(settings),
+        versions=_versions(),
+        n_datasets=len(datasets),
+        n_recordings=len(rows),
+        n_quarantined=len(rows) - len(ok),
+        n_windows=sum(row.n_windows for row in ok),
+        next_recording_id=0,
+        rebuilt=True,
+        skipped=tuple(outcomes.skipped),
+    )
+
+
+def _write(
+    store: Path,
+    snapshot: Snapshot,
+    rows: Sequence[RecordingRow],
+    datasets: Sequence[DatasetRow],
+    outcomes: Outcomes,
+) -> Snapshot:
+    import duckdb
+
+    ids, next_id = assign_ids(rows, *published_ids(store))
+    snapshot = replace(snapshot, next_recording_id=next_id)
+    with replacing(index_path(store), mode=0o444) as temporary:
+        with duckdb.connect(temporary) as connection:
+            connection.execute("SET enable_progress_bar = false")
+            fill_index(connection, store, rows, ids=ids, datasets=datasets, outcomes=outcomes)
+            _insert_snapshot(connection, snapshot)
+            check_index(connection)
+            connection.execute("CHECKPOINT")
+        wal = temporary.with_name(temporary.name + ".wal")
+        if wal.exists():
+            raise PublicationError(f"DuckDB left {wal}; the index was not written whole")
+    return snapshot
+
+
+def _insert_snapshot(connection: Any, snapshot: Snapshot) -> None:
+    values = {name: getattr(snapshot, name) for name in Snapshot.__slots__ if name != "rebuilt"}
+    values["settings"] = json.dumps(snapshot.settings)
+    values["versions"] = json.dumps(snapshot.versions)
+    values["skipped"] = list(snapshot.skipped)
+    named = ", ".join(f"${name} AS {name}" for name in values)
+    connection.execute(f"INSERT INTO snapshot BY NAME SELECT {named}", values)
+
+
+def _versions() -> dict[str, str]:
+    versions = {"python": sys.version.split()[0]}
+    for package in ("deaps", "duckdb", "numpy", "pyarrow"):
+        with contextlib.suppress(PackageNotFoundError):
+            versions[package] = version(package)
+    return versions

@@ -1,0 +1,75 @@
+"""SQL for people: one question at a time, which can read the store and change nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from storage.layout import resolve_root
+from storage.signal_view import STORE_VARIABLE, literal
+from storage.snapshot import open_index
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from duckdb import DuckDBPyConnection
+
+_EXPLAIN = re.compile(r"\s*EXPLAIN\s+(ANALYZE\s+)?", re.IGNORECASE)
+
+
+class QueryRefusedError(ValueError):
+    """A statement that `run_query` does not run."""
+
+
+def run_query(
+    root: Path | str,
+    sql: str,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    limit: int | None = None,
+) -> pa.Table:
+    """Return the result of one SELECT or EXPLAIN on the published index.
+
+    The connection can read the index and the store's window files, and nothing else.
+
+    Parameters
+    ----------
+    root
+        Folder of the store.
+    sql
+        One statement; ``$name`` stands for ``parameters["name"]``.
+    parameters
+        Values of the statement's parameters.
+    limit
+        Most rows to return; default: all.
+    """
+    with open_index(root) as connection:
+        _lock_down(connection, resolve_root(root))
+        _check_statement(connection, sql)
+        relation = connection.sql(sql, params=dict(parameters) if parameters else None)
+        return (relation if limit is None else relation.limit(limit)).to_arrow_table()
+
+
+def _lock_down(connection: DuckDBPyConnection, store: Path) -> None:
+    """Let the connection read the store alone: ``read_only`` does not stop COPY to any file."""
+    folder = literal(f"{store.as_posix()}/")
+    connection.execute(f"SET VARIABLE {STORE_VARIABLE} = {folder}")
+    connection.execute(f"SET allowed_directories = [{folder}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+def _check_statement(connection: DuckDBPyConnection, sql: str) -> None:
+    kinds = _kinds(connection, sql)
+    explained = _EXPLAIN.match(sql) if kinds == ["EXPLAIN"] else None
+    if explained:  # EXPLAIN ANALYZE runs what it explains, COPY too
+        kinds = _kinds(connection, sql[explained.end() :])
+    if kinds != ["SELECT"]:
+        found = ", ".join(kinds) or "nothing"
+        message = f"the statement is {found}; allowed is one SELECT, or one EXPLAIN of a SELECT"
+        raise QueryRefusedError(message)
+
+
+def _kinds(connection: DuckDBPyConnection, sql: str) -> list[str]:
+    return [statement.type.name for statement in connection.extract_statements(sql)]

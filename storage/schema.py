@@ -1,0 +1,153 @@
+"""The data contract: what a recording and a window are, in Python, in Parquet and in DuckDB.
+
+Every other module takes names, units and types from here. Raise ``SCHEMA_VERSION`` when a
+reader of the old store could no longer read the new one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # numpy is only named in annotations: the contract itself imports nothing
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+SCHEMA_VERSION = 1
+
+FS = 100
+"""Sampling rate of every stored signal, in Hz."""
+
+WINDOW_S = 10
+"""Length of a window, in seconds."""
+
+WINDOW_SAMPLES = FS * WINDOW_S
+
+
+class Quality(StrEnum):
+    """Zhao & Zhang (2018) class of a window."""
+
+    EXCELLENT = "Excellent"
+    BARELY_ACCEPTABLE = "Barely acceptable"
+    UNACCEPTABLE = "Unacceptable"
+
+
+class Status(StrEnum):
+    """Whether a recording's windows are in the index."""
+
+    OK = "ok"
+    QUARANTINED = "quarantined"
+
+
+class Sex(StrEnum):
+    """Sex of a subject, as the cohort's own documents give it."""
+
+    MALE = "male"
+    FEMALE = "female"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file that a recording was read from, as it was when it was read.
+
+    ``path`` is relative to the data set's root. ``role`` is ``signal`` for files that hold
+    samples (two recordings with equal signal files are duplicates), else ``annotation``.
+    """
+
+    path: str
+    role: str
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingRow:
+    """One row of ``recordings``: a source recording and what became of it.
+
+    Sex, age, label, rhythm and split are absent here when a cohort table gives them; those
+    facts are joined at publication, so that a new table redoes no signal. ``rhythm`` holds for
+    the whole recording and fills the windows that have no rhythm of their own. ``std_mv`` is
+    the population standard deviation (divisor ``n_samples``). ``rhythms`` are the labels of its
+    windows' own, sorted; ``path`` is relative to the store. Those two, ``n_windows`` and the
+    three fields after ``path`` are filled in by the writer of the window file.
+    ``checked_at_ns`` is when the sources' times and sizes were read, just before their hashes.
+    """
+
+    dataset: str
+    name: str
+    subject: str
+    visit: int
+    status: Status
+    reason: str | None = None
+    sex: Sex | None = None
+    age: float | None = None
+    label: str | None = None
+    split: str | None = None
+    rhythm: str | None = None
+    fs: float | None = None
+    duration_s: float | None = None
+    channel: str | None = None
+    n_windows: int = 0
+    dropped_s: float | None = None
+    n_samples: int | None = None
+    mean_mv: float | None = None
+    std_mv: float | None = None
+    polarity: float | None = None
+    truncated: bool = False
+    notes: tuple[str, ...] = ()
+    rhythms: tuple[str, ...] = ()
+    path: str | None = None
+    signal_offset: int | None = None
+    bytes: int | None = None
+    file_sha256: str | None = None
+    digest: str | None = None
+    settings_digest: str | None = None
+    algorithm_version: int | None = None
+    checked_at_ns: int = 0
+    sources: tuple[SourceFile, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetRow:
+    """One row of ``datasets``: what the scan of one data set found.
+
+    ``fingerprint`` is the scan's digest of the files, ``label_source`` the table that labels
+    came from, ``warnings`` what a reader of results should know. The number of recordings is
+    counted at publication.
+    """
+
+    dataset: str
+    fingerprint: str = ""
+    label_source: str | None = None
+    warnings: tuple[str, ...] = ()
+    scanned_at_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WindowColumns:
+    """Everything about the ``n`` windows of one recording but their samples, each of length n.
+
+    ``quality`` and ``quality4`` are positions in `Quality`, ``quality4`` -1 where it was not
+    computed. NaN in a float column means unknown and is stored as NULL, as is None in
+    ``rhythm``.
+    """
+
+    start_s: NDArray[np.float64]
+    quality: NDArray[np.int8]
+    quality4: NDArray[np.int8]
+    psqi: NDArray[np.float32]
+    ksqi: NDArray[np.float32]
+    bassqi: NDArray[np.float32]
+    qsqi: NDArray[np.float32]
+    hr_max: NDArray[np.float32]
+    flat: NDArray[np.bool_]
+    clipped: NDArray[np.bool_]
+    nonfinite: NDArray[np.bool_]
+    rhythm: Sequence[str | None]
+    rhythm_share: NDArray[np.float32]

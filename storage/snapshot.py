@@ -1,0 +1,110 @@
+"""The published snapshot: opening the index and reading what it says of itself."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from storage.layout import index_path
+from storage.schema import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from duckdb import DuckDBPyConnection
+
+
+class IndexMissingError(FileNotFoundError):
+    """There is no published index where one was looked for."""
+
+
+class IndexVersionError(ValueError):
+    """The index was written by a program with another schema, or is no index of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One published index.
+
+    ``snapshot_id`` depends on recordings, windows and settings alone; ``content_digest`` on
+    all that the index holds but times and ids. ``rebuilt`` tells whether the call that
+    returned this snapshot wrote it, ``skipped`` which runs and reports it could not read.
+    """
+
+    snapshot_id: str
+    content_digest: str
+    schema_version: int
+    published_at: datetime
+    store_root: str
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    n_datasets: int
+    n_recordings: int
+    n_quarantined: int
+    n_windows: int
+    next_recording_id: int
+    rebuilt: bool = False
+    skipped: tuple[str, ...] = ()
+
+
+def open_index(root_or_file: Path | str) -> DuckDBPyConnection:
+    """Return a read-only connection to a store's published index, or to an index file.
+
+    The connection keeps its snapshot while newer ones are published.
+    """
+    import duckdb
+
+    given = Path(root_or_file)
+    path = index_path(given) if given.is_dir() else given
+    if not path.is_file():
+        where = index_path(given) if not given.suffix else given
+        raise IndexMissingError(f"no index at {where}; run deaps preprocess")
+    try:
+        connection = duckdb.connect(path, read_only=True)
+    except duckdb.IOException as error:
+        raise IndexVersionError(f"{path} cannot be opened as an index: {error}") from error
+    try:
+        _check_version(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def read_snapshot(connection: DuckDBPyConnection) -> Snapshot:
+    """Return what an open index says of itself."""
+    cursor = connection.execute("FROM snapshot")
+    names = [column[0] for column in cursor.description or ()]
+    (row,) = cursor.fetchall()
+    values = dict(zip(names, row, strict=True))
+    values["settings"] = json.loads(values["settings"])
+    values["versions"] = json.loads(values["versions"])
+    values["skipped"] = tuple(values["skipped"])
+    return Snapshot(**values)
+
+
+def published_snapshot(root: Path | str) -> Snapshot | None:
+    """Return the snapshot that is published in a store, None if there is none."""
+    try:
+        connection = open_index(root)
+    except IndexMissingError:
+        return None
+    with connection:
+        return read_snapshot(connection)
+
+
+def _check_version(connection: DuckDBPyConnection, path: Path) -> None:
+    import duckdb
+
+    try:
+        (version,) = connection.execute("SELECT schema_version FROM snapshot").fetchall()[0]
+    except (duckdb.CatalogException, duckdb.BinderException, IndexError):
+        version = "none"
+    if version != SCHEMA_VERSION:
+        message = (
+            f"{path} has schema version {version}; this program reads {SCHEMA_VERSION}. "
+            "Run deaps preprocess to publish it anew"
+        )
+        raise IndexVersionError(message)

@@ -1,0 +1,125 @@
+-- Tables of the index, in the words of storage/schema.py. The types quality_class and
+-- rhythm_label are made by storage/index_build.py before this file runs.
+
+CREATE TABLE snapshot (
+    snapshot_id VARCHAR NOT NULL,      -- recordings, windows and settings alone
+    content_digest VARCHAR NOT NULL,   -- all that the index holds but times and ids
+    schema_version INTEGER NOT NULL,
+    published_at TIMESTAMP NOT NULL,   -- UTC
+    store_root VARCHAR NOT NULL,       -- where windows_with_signal looks unless told otherwise
+    settings JSON NOT NULL,
+    versions JSON NOT NULL,
+    n_datasets INTEGER NOT NULL,
+    n_recordings INTEGER NOT NULL,     -- quarantined ones included
+    n_quarantined INTEGER NOT NULL,
+    n_windows BIGINT NOT NULL,
+    next_recording_id INTEGER NOT NULL, -- ids of recordings that are gone are not given again
+    skipped VARCHAR[] NOT NULL         -- runs and reports that could not be read, and why
+);
+
+CREATE TABLE datasets (
+    dataset VARCHAR NOT NULL,
+    fingerprint VARCHAR NOT NULL,
+    label_source VARCHAR,
+    warnings VARCHAR[] NOT NULL,
+    scanned_at_ns BIGINT NOT NULL,
+    n_recordings INTEGER NOT NULL,
+    n_quarantined INTEGER NOT NULL,
+    n_windows BIGINT NOT NULL
+);
+
+CREATE TABLE recordings (
+    recording_id INTEGER NOT NULL,     -- the same in every snapshot
+    dataset VARCHAR NOT NULL,
+    name VARCHAR NOT NULL,
+    subject VARCHAR NOT NULL,
+    visit INTEGER NOT NULL,
+    status VARCHAR NOT NULL,           -- ok, quarantined
+    reason VARCHAR,
+    sex VARCHAR,
+    age DOUBLE,
+    label VARCHAR,
+    split VARCHAR,
+    rhythm VARCHAR,                    -- of the whole recording
+    fs DOUBLE,                         -- Hz, of the source
+    duration_s DOUBLE,
+    channel VARCHAR,
+    n_windows INTEGER NOT NULL,        -- in the file; a quarantined recording's are not in windows
+    dropped_s DOUBLE,
+    n_samples BIGINT,
+    mean_mv DOUBLE,
+    std_mv DOUBLE,
+    polarity DOUBLE,
+    truncated BOOLEAN NOT NULL,
+    notes VARCHAR[] NOT NULL,
+    rhythms VARCHAR[] NOT NULL,        -- labels that its windows have of their own
+    path VARCHAR,                      -- relative to the store
+    signal_offset BIGINT,
+    bytes BIGINT,
+    file_sha256 VARCHAR,
+    digest VARCHAR,
+    settings_digest VARCHAR,
+    algorithm_version INTEGER,
+    checked_at_ns BIGINT NOT NULL      -- when the sources were looked at and hashed
+);
+
+CREATE TABLE sources (
+    recording_id INTEGER NOT NULL,
+    path VARCHAR NOT NULL,             -- relative to the data set's root
+    role VARCHAR NOT NULL,             -- signal, annotation
+    size BIGINT NOT NULL,
+    mtime_ns BIGINT NOT NULL,
+    ctime_ns BIGINT NOT NULL,
+    inode UBIGINT NOT NULL,
+    sha256 VARCHAR NOT NULL
+);
+
+CREATE TABLE windows (
+    recording_id INTEGER NOT NULL,
+    row INTEGER NOT NULL,              -- 0 to n_windows - 1
+    start_s DOUBLE NOT NULL,
+    quality quality_class NOT NULL,
+    quality4 quality_class,
+    psqi FLOAT,
+    ksqi FLOAT,
+    bassqi FLOAT,
+    qsqi FLOAT,
+    hr_max FLOAT,                      -- beats per minute
+    flat BOOLEAN NOT NULL,
+    clipped BOOLEAN NOT NULL,
+    nonfinite BOOLEAN NOT NULL,
+    rhythm rhythm_label,
+    rhythm_share FLOAT                 -- of the window; NULL if the label is the recording's
+);
+
+CREATE TABLE window_counts (           -- windows of each kind, so that counting them takes no time
+    recording_id INTEGER NOT NULL,
+    quality quality_class NOT NULL,
+    rhythm rhythm_label,
+    n_windows INTEGER NOT NULL,
+    first_row INTEGER NOT NULL,
+    last_row INTEGER NOT NULL
+);
+
+CREATE TABLE runs (
+    run VARCHAR NOT NULL,              -- folder under runs/
+    method VARCHAR,
+    snapshot VARCHAR,                  -- snapshot_id it was trained on
+    started_at TIMESTAMP,              -- UTC
+    finished_at TIMESTAMP,             -- UTC
+    iterations BIGINT,
+    config JSON
+);
+
+CREATE TABLE results (
+    report VARCHAR NOT NULL,           -- folder under reports/
+    run VARCHAR,
+    method VARCHAR,
+    benchmark VARCHAR,
+    metric VARCHAR,
+    value DOUBLE,
+    low DOUBLE,                        -- confidence interval
+    high DOUBLE,
+    n BIGINT,
+    note VARCHAR
+);

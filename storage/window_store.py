@@ -1,0 +1,158 @@
+"""Reading windows: any windows of any recordings, as float32, straight from the mapped files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from storage.config import Normalisation
+from storage.half_precision import widen
+from storage.layout import index_path
+from storage.maps import WINDOW, MapCache, map_windows
+from storage.normalisation import DatasetScaling, normalise_windows
+from storage.schema import WINDOW_SAMPLES
+from storage.snapshot import open_index
+from storage.store_catalogue import StoreCatalogue, load_catalogue
+
+_BLOCK = 1024
+"""Windows gathered at a time: 2 MB of float16 besides the result, however much is asked."""
+
+
+class WindowStore:
+    """The windows of a published store.
+
+    Parameters
+    ----------
+    root
+        Folder of the store.
+    normalise
+        ``recording`` gives the windows as stored, ``dataset`` in units of the data set's
+        pooled standard deviation about its pooled mean, ``window`` each with zero mean and
+        unit standard deviation.
+    index
+        Index to read from instead of the published one, such as ``runs/<run>/index.duckdb``.
+    max_maps
+        Files kept mapped at a time; default: as many as the limit of open files allows.
+
+    The index is read once, here. Threads may share a store; after pickling or forking, files
+    are mapped again as they are needed.
+    """
+
+    def __init__(
+        self,
+        root: Path | str,
+        *,
+        normalise: Normalisation = "recording",
+        index: Path | str | None = None,
+        max_maps: int | None = None,
+    ) -> None:
+        if normalise not in get_args(Normalisation):
+            allowed = ", ".join(get_args(Normalisation))
+            raise ValueError(f"normalise is {normalise!r}; allowed are {allowed}")
+        self.root = Path(root).resolve()
+        self.normalise: Normalisation = normalise
+        with open_index(index_path(self.root) if index is None else index) as connection:
+            self._catalogue: StoreCatalogue = load_catalogue(connection)
+        self._maps = MapCache(max_maps)
+
+    @property
+    def recording_ids(self) -> NDArray[np.int32]:
+        """Ids of the recordings that have windows, ascending."""
+        return self._catalogue.recording_ids
+
+    @property
+    def snapshot_id(self) -> str:
+        """Id of the snapshot that this store reads."""
+        return self._catalogue.snapshot_id
+
+    def n_windows(self, recording_id: int) -> int:
+        """Return how many windows a recording has."""
+        return int(self._catalogue.n_windows[self._catalogue.slots(np.array([recording_id]))[0]])
+
+    def read(
+        self,
+        recording_ids: ArrayLike,
+        rows: ArrayLike,
+        *,
+        out: NDArray[np.float32] | None = None,
+    ) -> NDArray[np.float32]:
+        """Return the windows (recording_ids[i], rows[i]) as float32 (n, 1000).
+
+        Parameters
+        ----------
+        recording_ids, rows
+            Integers (n,), in any order, repeated or not.
+        out
+            Where to put the result: float32 (n, 1000), C-contiguous.
+        """
+        slots, wanted = self._catalogue.resolve(recording_ids, rows)
+        out = _output(out, len(slots))
+        scratch = np.empty(min(len(slots), _BLOCK), WINDOW)
+        for start in range(0, len(slots), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            self._read_block(slots[part], wanted[part], scratch, out[part])
+        return out
+
+    def read_recording(self, recording_id: int) -> NDArray[np.float32]:
+        """Return all windows of one recording, float32 (n_windows, 1000)."""
+        rows = np.arange(self.n_windows(recording_id))
+        return self.read(np.full(len(rows), recording_id), rows)
+
+    def _read_block(
+        self,
+        slots: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        scratch: NDArray[np.void],
+        out: NDArray[np.float32],
+    ) -> None:
+        gathered = self._gather(slots, rows, scratch[: len(slots)])
+        widen(gathered.view(np.float16).reshape(out.shape), out)
+        normalise_windows(out, self.normalise, self._scaling, slots)
+
+    @property
+    def _scaling(self) -> DatasetScaling:
+        return self._catalogue.scaling
+
+    def _gather(
+        self, slots: NDArray[np.int64], rows: NDArray[np.int64], scratch: NDArray[np.void]
+    ) -> NDArray[np.void]:
+        """Return the windows as opaque items, in the order asked, one file after the other."""
+        order = np.argsort(slots, kind="stable")
+        sorted_slots, sorted_rows = slots[order], rows[order]
+        starts = np.flatnonzero(np.diff(sorted_slots, prepend=-1))
+        ends = [*starts[1:].tolist(), len(slots)]
+        keys = sorted_slots[starts].tolist()
+        for slot, start, end in zip(keys, starts.tolist(), ends, strict=True):
+            # Rows were checked: "clip" only spares numpy the buffering that "raise" needs.
+            self._block(slot).take(sorted_rows[start:end], out=scratch[start:end], mode="clip")
+        if len(keys) == 1:
+            return scratch
+        gathered = np.empty_like(scratch)
+        gathered[order] = scratch
+        return gathered
+
+    def _block(self, slot: int) -> NDArray[np.void]:
+        block = self._maps.get(slot)
+        if block is None:
+            catalogue = self._catalogue
+            block = map_windows(
+                self.root / catalogue.paths[slot],
+                size=int(catalogue.sizes[slot]),
+                offset=int(catalogue.offsets[slot]),
+                n_windows=int(catalogue.n_windows[slot]),
+            )
+            self._maps.put(slot, block)
+        return block
+
+
+def _output(out: NDArray[np.float32] | None, n: int) -> NDArray[np.float32]:
+    shape = (n, WINDOW_SAMPLES)
+    if out is None:
+        return np.empty(shape, np.float32)
+    if out.shape != shape or out.dtype != np.float32 or not out.flags.c_contiguous:
+        found = f"{out.dtype} {out.shape}{'' if out.flags.c_contiguous else ', not contiguous'}"
+        raise ValueError(f"out is {found}; expected C-contiguous float32 {shape}")
+    return out

@@ -1,0 +1,144 @@
+"""The command line without Prefect: help, messages, exit codes."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from flows.cli import app
+from tests.edf_files import beats, write_edf
+from tests.flows.inline import run, settings_for
+
+COMMANDS = ("synth", "fetch", "scan", "preprocess", "query", "doctor", "gc")
+README = Path(__file__).parents[2] / "README.md"
+
+
+def deaps(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = write_edf(tmp_path / "data" / "a.edf", {"ECG": beats(35)})
+    os.utime(path, (1e9, 1e9))
+    run(settings_for(tmp_path / "store", folder=tmp_path / "data"))
+    return tmp_path / "store"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    result = deaps(command, "--help")
+    assert result.exit_code == 0
+    assert f"Example: deaps {command}" in " ".join(result.output.split())
+
+
+def test_no_command_is_missing_here_or_in_the_readme() -> None:
+    assert {command.callback.__name__ for command in app.registered_commands} == set(COMMANDS)
+    text = README.read_text()
+    assert [c for c in COMMANDS if not re.search(rf"deaps {c}\b", text)] == []
+
+
+def test_scan_tells_what_and_why(store: Path) -> None:
+    write_edf(store.parent / "data" / "b.edf", {"ECG": beats(35, seed=1)})
+    result = deaps("scan", "--set", f"data.folder={store.parent / 'data'}", "--verbose")
+    assert "1 to do (new)" in result.output
+    assert "b.edf: new" in result.output
+
+
+def test_scan_without_data_says_what_to_give(store: Path) -> None:
+    result = deaps("scan")
+    assert result.exit_code == 2
+    assert "--set data.mitdb=" in result.output
+
+
+def test_only_must_name_a_configured_data_set(store: Path) -> None:
+    result = deaps("scan", "--set", "data.folder=data", "--only", "shhs")
+    assert result.exit_code == 2
+    assert "configured: folder" in result.output
+
+
+def test_preprocess_with_nothing_to_do_starts_no_prefect(store: Path) -> None:
+    code = (
+        "import sys; sys.argv = ['deaps', 'preprocess', '--set', 'data.folder=data'];"
+        "from flows.cli import app; app(standalone_mode=False);"
+        "loaded = {'prefect', 'distributed', 'scipy', 'mne'} & set(sys.modules);"
+        "assert not loaded, loaded"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=store.parent, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "nothing to do: 1 recordings" in done.stdout
+
+
+def test_preprocess_without_any_root_that_exists_stops(store: Path) -> None:
+    result = deaps("preprocess", "--set", "data.shhs=/nowhere")
+    assert result.exit_code == 2
+    assert "no folder at /nowhere" in result.output
+
+
+def test_strict_exits_with_one_where_something_is_flagged(store: Path) -> None:
+    # The folder has no subjects.csv, which is a warning.
+    arguments = ("preprocess", "--set", "data.folder=data")
+    assert deaps(*arguments).exit_code == 0
+    assert deaps(*arguments, "--strict").exit_code == 1
+
+
+def test_query_prints_a_table_and_csv(store: Path) -> None:
+    assert "dataset  folder" in deaps("query", "FROM recordings").output
+    assert "acceptable" in deaps("query", "FROM quality_by_dataset").output
+    result = deaps("query", "--csv", "SELECT row, start_s FROM windows ORDER BY row")
+    assert result.output.splitlines() == ["row,start_s", "0,0.0", "1,10.0", "2,20.0"]
+
+
+@pytest.mark.parametrize(
+    "sql", ["DROP TABLE windows", "COPY windows TO 'x.csv'", "SELECT nonsense"]
+)
+def test_query_refuses_and_explains(store: Path, sql: str) -> None:
+    result = deaps("query", sql)
+    assert result.exit_code == 2
+    assert result.output.startswith("deaps: ")
+    assert "Traceback" not in result.output
+
+
+def test_query_without_an_index_says_what_to_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = deaps("query", "FROM windows")
+    assert result.exit_code == 2
+    assert "run deaps preprocess" in result.output
+
+
+def test_doctor_finds_a_changed_byte(store: Path) -> None:
+    assert deaps("doctor", "--verify").exit_code == 0
+    file = next(store.rglob("*.parquet"))
+    data = bytearray(file.read_bytes())
+    data[2000] ^= 1
+    file.write_bytes(bytes(data))
+    assert deaps("doctor").exit_code == 0
+    assert deaps("doctor", "--verify").exit_code == 1
+
+
+def test_gc_removes_what_nobody_names(store: Path) -> None:
+    orphan = store / "windows/folder/old/0123456789abcdef.parquet"
+    orphan.parent.mkdir(parents=True)
+    orphan.write_bytes(b"x")
+    os.utime(orphan, (1e9, 1e9))
+    assert "1 files would be removed" in deaps("gc", "--dry-run").output
+    assert orphan.exists()
+    deaps("gc")
+    assert not orphan.exists()
+
+
+def test_fetch_of_shhs_tells_the_steps() -> None:
+    result = deaps("fetch", "shhs")
+    assert result.exit_code == 2
+    assert "sleepdata.org" in result.output

@@ -1,0 +1,97 @@
+"""Configuration: strict, layered, and helpful when it is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flows.config import ConfigError, Settings, load_settings, parse_override, preset_names
+
+
+@pytest.fixture(autouse=True)
+def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DEAPS_CONFIG", raising=False)
+
+
+@pytest.mark.parametrize("preset", preset_names())
+def test_every_preset_loads(preset: str) -> None:
+    assert load_settings(preset=preset).data.roots()
+
+
+def test_presets_are_the_promised_ones() -> None:
+    assert preset_names() == ["demo", "open", "paper"]
+
+
+def test_paper_preset_normalises_by_data_set() -> None:
+    assert load_settings(preset="paper").store.normalise == "dataset"
+
+
+def test_override_wins_over_file_over_preset(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('preset = "paper"\n[data]\nshhs = "/a"\nmitdb = "/b"\n')
+    settings = load_settings(config=file, overrides=["data.mitdb=/c"])
+    assert settings.data.shhs == Path("/a")
+    assert settings.data.mitdb == Path("/c")
+    assert settings.store.normalise == "dataset"
+
+
+def test_deaps_toml_in_the_working_folder_is_read(tmp_path: Path) -> None:
+    (tmp_path / "deaps.toml").write_text("[quality]\nqsqi = false\n")
+    assert load_settings().quality.qsqi is False
+
+
+def test_variable_names_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "x.toml").write_text("[quality]\nqsqi = false\n")
+    monkeypatch.setenv("DEAPS_CONFIG", str(tmp_path / "x.toml"))
+    assert load_settings().quality.qsqi is False
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("quality.qsqqi=true", "did you mean 'qsqi'"),
+        ("qualty.qsqi=true", "did you mean 'quality'"),
+        ("quality.qsqi=maybe", "quality.qsqi: Input should be a valid boolean"),
+        ("signal.highpass_hz=-1", "greater than 0"),
+        ("store.normalise=subject", "store.normalise"),
+        ("nonsense", "is not section.key=value"),
+        ("=1", "is not section.key=value"),
+    ],
+)
+def test_wrong_settings_are_explained(override: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        load_settings(overrides=[override])
+
+
+def test_unknown_preset_lists_the_known() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'paper'"):
+        load_settings(preset="papper")
+
+
+def test_missing_and_broken_files_are_explained(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot read configuration"):
+        load_settings(config=tmp_path / "absent.toml")
+    (tmp_path / "broken.toml").write_text("[data\n")
+    with pytest.raises(ConfigError, match="is not TOML"):
+        load_settings(config=tmp_path / "broken.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a.b=3", 3),
+        ("a.b=true", True),
+        ("a.b=/x/y z", "/x/y z"),
+        ('a.b="q"', "q"),
+        ("a.b=[1]", [1]),
+    ],
+)
+def test_override_values(text: str, value: object) -> None:
+    assert parse_override(text) == {"a": {"b": value}}
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        Settings().quality.qsqi = False  # type: ignore[misc]

@@ -1,0 +1,152 @@
+"""The flow itself, as a user runs it: Prefect embedded, Dask workers, kills."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import psutil
+import pytest
+
+from flows.config import ExecutionSettings
+from flows.job import Job
+from flows.preprocess import Batch, make_batches, make_chunks
+from preprocessing.config import QualitySettings, SignalSettings
+from preprocessing.recording import FoundRecording, Role
+from tests.edf_files import beats, patch, write_edf
+
+DEAPS = Path(sys.executable).with_name("deaps")
+
+
+@pytest.fixture(scope="session")
+def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Share one Prefect home: making its database takes most of an embedded start."""
+    return tmp_path_factory.getbasetemp() / "prefect"
+
+
+def environment(home: Path) -> dict[str, str]:
+    return {**os.environ, "PREFECT_HOME": str(home)}
+
+
+def deaps(folder: Path, home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [DEAPS, *arguments],
+        cwd=folder,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def cohort(folder: Path, n: int, seconds: float = 40) -> Path:
+    for k in range(n):
+        path = folder / f"polysomnography/edfs/shhs1/shhs1-{200001 + k}.edf"
+        write_edf(path, {"ECG": beats(seconds, seed=k)})
+    return folder
+
+
+def found(name: str) -> FoundRecording:
+    return FoundRecording("shhs", name, name, 1, ((f"{name}.edf", Role.SIGNAL),))
+
+
+def job(root: Path) -> Job:
+    return Job("shhs", root, root / "store", SignalSettings(), QualitySettings())
+
+
+def test_number_of_tasks_is_bounded(tmp_path: Path) -> None:
+    todo = [(job(tmp_path), found(f"r{k}")) for k in range(8444)]
+    batches = list(make_batches(todo, ExecutionSettings().batch_recordings))
+    assert len(batches) == 132
+    assert sum(len(batch.recordings) for batch in batches) == 8444
+
+
+def test_small_recordings_share_a_chunk_and_large_ones_do_not(tmp_path: Path) -> None:
+    sizes = {"a": 10, "b": 10, "c": 100, "d": 10, "gone": 0}
+    for name, size in sizes.items():
+        (tmp_path / f"{name}.edf").write_bytes(b"x" * size)
+    (tmp_path / "gone.edf").unlink()
+    batch = Batch(job(tmp_path), [found(name) for name in sizes])
+    chunks = [[r.name for r in chunk] for chunk in make_chunks(batch, 50)]
+    assert chunks == [["a", "b"], ["c"], ["d", "gone"]]
+
+
+def test_flow_publishes_and_reports(tmp_path: Path, prefect_home: Path) -> None:
+    cohort(tmp_path / "shhs", 6)
+    bad = tmp_path / "shhs/polysomnography/edfs/shhs1/shhs1-200003.edf"
+    patch(bad, slice(0, 8), "RIFFWAVE")
+    done = deaps(tmp_path, prefect_home, "preprocess", "--set", "data.shhs=shhs")
+    assert done.returncode == 0, done.stderr
+    assert "not an EDF file" in done.stdout
+    assert "shhs1-200003" in done.stdout
+    with duckdb.connect(tmp_path / "store/index.duckdb", read_only=True) as index:
+        assert index.execute("SELECT count(*) FROM windows").fetchone() == (20,)
+    again = deaps(tmp_path, prefect_home, "preprocess", "--set", "data.shhs=shhs", "--strict")
+    assert again.returncode == 1
+    assert "nothing to do" in again.stdout
+
+
+@pytest.mark.slow
+def test_killed_run_is_finished_by_the_next(tmp_path: Path, prefect_home: Path) -> None:
+    cohort(tmp_path / "shhs", 60, seconds=1800)
+    arguments = ["preprocess", "--set", "data.shhs=shhs", "--set", "execution.chunk_megabytes=0.1"]
+    process = subprocess.Popen(
+        [DEAPS, *arguments],
+        cwd=tmp_path,
+        env=environment(prefect_home),
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    wait_for(lambda: len(window_files(tmp_path)) > 10)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    written = window_files(tmp_path)
+    assert not (tmp_path / "store/index.duckdb").exists()
+    assert len(written) < 60
+    done = deaps(tmp_path, prefect_home, *arguments)
+    assert done.returncode == 0, done.stderr
+    after = window_files(tmp_path)
+    assert len(after) == 60
+    assert {path: after[path] for path in written} == written
+
+
+@pytest.mark.slow
+def test_killed_worker_loses_nothing(tmp_path: Path, prefect_home: Path) -> None:
+    cohort(tmp_path / "shhs", 60, seconds=1800)
+    process = subprocess.Popen(
+        [DEAPS, "preprocess", "--set", "data.shhs=shhs", "--set", "execution.chunk_megabytes=0.1"],
+        cwd=tmp_path,
+        env=environment(prefect_home),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_for(lambda: len(window_files(tmp_path)) > 5)
+    workers(process.pid)[0].kill()
+    assert process.wait(timeout=300) == 0
+    with duckdb.connect(tmp_path / "store/index.duckdb", read_only=True) as index:
+        counts = index.execute("SELECT status, count(*) FROM recordings GROUP BY ALL").fetchall()
+    assert counts == [("ok", 60)]
+
+
+def window_files(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("store/windows/**/*.parquet")}
+
+
+def workers(pid: int) -> list[psutil.Process]:
+    """Return the Dask workers below a process: children of its nannies that use memory."""
+    family = psutil.Process(pid).children(recursive=True)
+    spawned = [p for p in family if "multiprocessing.spawn" in " ".join(p.cmdline())]
+    return sorted(spawned, key=lambda p: p.memory_info().rss, reverse=True)
+
+
+def wait_for(condition: object, timeout: float = 180) -> None:
+    deadline = time.monotonic() + timeout
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.05)

@@ -1,0 +1,76 @@
+"""The gate: flat, clipped and non-finite windows, judged on source samples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from preprocessing.gate import Gate, judge
+from tests.edf_files import beats
+
+
+def gate(signal: np.ndarray, fs: float = 125, **settings: float) -> Gate:
+    values = {"flat_s": 2.0, "clip_share": 0.05, "clip_run": 3} | settings
+    n_windows = int(signal.size / fs / 10)
+    return judge(signal.astype(np.float32), fs, n_windows, **values)  # type: ignore[arg-type]
+
+
+def test_good_signal_passes() -> None:
+    assert not gate(beats(600)).closed.any()
+
+
+def test_lead_off_is_flat_in_its_windows_only() -> None:
+    signal = beats(60)
+    signal[(22 * 125) : (27 * 125)] = 0.3
+    assert np.flatnonzero(gate(signal).flat).tolist() == [2]
+
+
+def test_flat_stretch_shorter_than_the_limit_passes() -> None:
+    signal = beats(30)
+    signal[125 : 125 + 240] = 0.3
+    assert not gate(signal).flat.any()
+
+
+def test_constant_recording_is_flat_and_not_clipped() -> None:
+    judged = gate(np.full(30 * 125, 1.0))
+    assert judged.flat.all()
+    assert not judged.clipped.any()
+
+
+def test_saturated_window_is_clipped() -> None:
+    signal = beats(60)
+    signal[1250:2500] = np.where(np.arange(1250) % 20 < 10, 5.0, signal[1250:2500])
+    assert np.flatnonzero(gate(signal).clipped).tolist() == [1]
+
+
+def test_single_tall_peaks_are_not_clipped() -> None:
+    signal = beats(60)
+    signal[::100] = 9.0
+    assert not gate(signal).clipped.any()
+
+
+def test_nan_closes_its_window_only() -> None:
+    signal = beats(60)
+    signal[3 * 1250 + 7] = np.nan
+    judged = gate(signal)
+    assert np.flatnonzero(judged.nonfinite).tolist() == [3]
+    assert np.flatnonzero(judged.closed).tolist() == [3]
+
+
+def test_recording_of_nan_is_closed_throughout() -> None:
+    assert gate(np.full(30 * 125, np.nan)).closed.all()
+
+
+@pytest.mark.parametrize("fs", [99.9, 128.37])
+def test_rates_without_whole_windows_are_judged(fs: float) -> None:
+    signal = beats(100, fs)
+    signal[int(42 * fs) : int(48 * fs)] = 0
+    assert np.flatnonzero(gate(signal, fs).flat).tolist() == [4]
+
+
+def test_judgement_does_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    signal = beats(300)
+    signal[1250 * 7 : 1250 * 9] = 1
+    whole = gate(signal)
+    monkeypatch.setattr("preprocessing.gate._BLOCK", 4)
+    np.testing.assert_array_equal(gate(signal).closed, whole.closed)
