@@ -228,12 +228,15 @@ def _run_flow(
     typer.echo("starting Prefect's embedded server and the workers ...", err=True)
     from flows.preprocess import preprocess as preprocess_flow
 
-    preprocess_flow(
-        preset=preset,
-        config=str(config) if config else None,
-        overrides=overrides or [],
-        only=only or [],
-    )
+    try:
+        preprocess_flow(
+            preset=preset,
+            config=str(config) if config else None,
+            overrides=overrides,
+            only=only,
+        )
+    except OSError as error:
+        _stop(f"the store cannot be written: {error}; what was done is kept, run it again")
 
 
 def _print_scan(found: Scan, *, verbose: bool) -> None:

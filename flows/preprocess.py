@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,15 +51,10 @@ class Batch:
     A plain class on purpose: Prefect walks through dataclasses and lists among parameters.
     """
 
-    def __init__(self, job: Job, recordings: Sequence[FoundRecording]) -> None:
+    def __init__(self, job: Job, recordings: Sequence[FoundRecording], start: int = 0) -> None:
         self.job = job
         self.recordings = recordings
-
-    @property
-    def name(self) -> str:
-        """Data set, first and last recording."""
-        first, last = self.recordings[0].name, self.recordings[-1].name
-        return f"{self.job.dataset} {first} to {last}"
+        self.name = f"{job.dataset} {start + 1} to {start + len(recordings)}"
 
 
 class Workshop:
@@ -73,39 +69,50 @@ class Workshop:
 @flow(
     name="deaps-preprocess",
     task_runner=ThreadPoolTaskRunner(max_workers=_BATCHES_AT_ONCE),  # type: ignore[arg-type]
-    validate_parameters=False,
 )
 def preprocess(
     preset: str | None = None,
     config: str | None = None,
-    overrides: Sequence[str] = (),
-    only: Sequence[str] = (),
+    overrides: list[str] | None = None,
+    only: list[str] | None = None,
 ) -> Outcome:
     """Bring the store up to date with the data sets and publish one snapshot."""
     end_stray_servers()
     remember_server()
     settings = load_settings(
-        preset=preset, config=Path(config) if config else None, overrides=overrides
+        preset=preset, config=Path(config) if config else None, overrides=overrides or ()
     )
+    return bring_up_to_date(settings, only or ())
+
+
+def bring_up_to_date(
+    settings: Settings, only: Sequence[str] = (), *, client: Client | None = None
+) -> Outcome:
+    """Scan, preprocess what has to be, publish and summarise; for use inside a flow.
+
+    Workers are started for it unless ``client`` brings them.
+    """
     found = scan(settings, only)
-    results = run_batches(settings, found)
+    results = run_batches(settings, found.todo(), client)
     rows = [row for result in results for row in result.rows]
     snapshot = publish(found, rows, settings)
     show_summary(settings.store.root)
     return Outcome(len(rows), snapshot, sum(result.busy_s for result in results))
 
 
-def run_batches(settings: Settings, found: Scan) -> list[ChunkResult]:
-    """Preprocess all that the scan asks for, in a bounded number of Prefect tasks."""
-    todo = found.todo()
+def run_batches(
+    settings: Settings, todo: Sequence[tuple[Job, FoundRecording]], client: Client | None
+) -> list[ChunkResult]:
+    """Preprocess recordings in a bounded number of Prefect tasks."""
     if not todo:
         return []
-    batches = list(make_batches(todo, settings.execution.batch_recordings))
+    pool = nullcontext(client) if client else worker_pool(settings.execution)
     with (
-        worker_pool(settings.execution) as client,
+        pool as workers,
         StageProgress("preprocessing", len(todo), key="preprocessing-progress") as progress,
     ):
-        workshop = Workshop(client, settings.execution, progress)
+        workshop = Workshop(workers, settings.execution, progress)
+        batches = make_batches(todo, settings.execution.batch_recordings)
         futures = [preprocess_batch.submit(batch, workshop) for batch in batches]
         for future in futures:
             future.wait()
@@ -119,7 +126,7 @@ def make_batches(todo: Iterable[tuple[Job, FoundRecording]], size: int) -> Itera
         by_dataset.setdefault(job.dataset, (job, []))[1].append(recording)
     for job, recordings in by_dataset.values():
         for start in range(0, len(recordings), size):
-            yield Batch(job, recordings[start : start + size])
+            yield Batch(job, recordings[start : start + size], start)
 
 
 @task(

@@ -63,11 +63,19 @@ def preprocess_recording(job: Job, found: FoundRecording) -> RecordingRow:
         row = replace(row, digest=_digest(row))
         if (known := _finished(job, row)) is not None:
             return known
-        raw = DATASETS[job.dataset].read(job.root, found, job.signal.channels)
-        processed = process(raw, signal=job.signal, quality=job.quality)
+        row, processed = _process(job, found, row)
     except Exception as error:  # whatever a reader raises concerns this file alone
         return replace(row, status=Status.QUARANTINED, reason=reason(error))
-    return _write(job, _describe(row, raw, processed), processed)
+    return _write(job, row, processed)
+
+
+def _process(
+    job: Job, found: FoundRecording, row: RecordingRow
+) -> tuple[RecordingRow, ProcessedRecording]:
+    """Return the row and the windows; the raw signal is let go before they are written."""
+    raw = DATASETS[job.dataset].read(job.root, found, job.signal.channels)
+    processed = process(raw, signal=job.signal, quality=job.quality)
+    return _describe(row, raw, processed), processed
 
 
 def reason(error: Exception) -> str:

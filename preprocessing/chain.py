@@ -70,10 +70,11 @@ def process(
     )
     stored, mean_mv, std_mv = _clean(raw, signal)
     windows = stored[: n_windows * WINDOW_SAMPLES].reshape(n_windows, WINDOW_SAMPLES)
-    polarity = polarity_score(windows[~gate.closed])
+    values = windows.astype(np.float32)  # numpy computes slowly in float16
+    polarity = polarity_score(values[~gate.closed])
     if signal.fix_polarity and polarity < 0:
-        windows, mean_mv = -windows, -mean_mv
-    scores = score_windows(windows, qsqi=quality.qsqi, beat_tolerance_s=quality.beat_tolerance_s)
+        windows, values, mean_mv = -windows, -values, -mean_mv
+    scores = score_windows(values, qsqi=quality.qsqi, beat_tolerance_s=quality.beat_tolerance_s)
     labels, shares = label_windows(raw.rhythms, n_windows)
     return ProcessedRecording(
         windows=windows,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import cast
 
 import numpy as np
@@ -48,25 +49,57 @@ def resample(signal: NDArray[np.float32], fs: float) -> NDArray[np.float32]:
 def highpass(signal: NDArray[np.float32], *, cutoff_hz: float, order: int) -> NDArray[np.float64]:
     """Return ``signal`` without baseline wander: Butterworth, forward and backward, at 100 Hz.
 
-    Double precision throughout: at 0.5 Hz the poles lie so near the unit circle that single
-    precision drifts. A signal too short for scipy's padding is padded as far as it goes.
+    The arithmetic of scipy's ``sosfiltfilt``, which NeuroKit2's cleaning uses, ends extended
+    by their odd reflection; written out because that function holds four copies of a night at
+    once, and this two. Double precision throughout: at 0.5 Hz the poles lie so near the unit
+    circle that single precision drifts.
     """
-    from scipy.signal import butter, sosfiltfilt
+    from scipy.signal import sosfilt
+
+    sections, settled = _butterworth(order, cutoff_hz)
+    pad = min(_padding(sections), signal.size - 1)
+    extended = _odd_extension(signal, pad)
+    forward, _ = sosfilt(sections, extended, zi=settled * extended[0])
+    del extended
+    backward, _ = sosfilt(sections, forward[::-1], zi=settled * forward[-1])
+    del forward
+    # Contiguous, because torch and writers of memory maps refuse negative strides.
+    return np.ascontiguousarray(backward[::-1][pad : pad + signal.size])
+
+
+@lru_cache
+def _butterworth(order: int, cutoff_hz: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the high-pass as second-order sections, and their state after a long constant."""
+    from scipy.signal import butter, sosfilt_zi
 
     sections = butter(order, cutoff_hz, "highpass", fs=FS, output="sos")
-    # None is scipy's own choice, 3 times the filter's length, as NeuroKit2's cleaning has it.
-    pad = None if signal.size > 3 * (2 * len(sections) + 1) else max(0, signal.size - 1)
-    filtered = sosfiltfilt(sections, signal.astype(np.float64), padlen=pad)
-    # sosfiltfilt returns a reversed view; torch and mmap writers want positive strides.
-    return np.ascontiguousarray(filtered)
+    return sections, sosfilt_zi(sections)
+
+
+def _padding(sections: NDArray[np.float64]) -> int:
+    """Return scipy's choice of padding: three times the filter's length."""
+    unused = min((sections[:, 2] == 0).sum(), (sections[:, 5] == 0).sum())
+    return 3 * int(2 * len(sections) + 1 - unused)
+
+
+def _odd_extension(signal: NDArray[np.float32], pad: int) -> NDArray[np.float64]:
+    extended = np.empty(signal.size + 2 * pad)
+    extended[pad : pad + signal.size] = signal
+    if pad:
+        extended[:pad] = 2.0 * signal[0] - signal[pad:0:-1]
+        extended[-pad:] = 2.0 * signal[-1] - signal[-2 : -pad - 2 : -1]
+    return extended
 
 
 def normalise(signal: NDArray[np.float64]) -> tuple[NDArray[np.float16], float, float]:
     """Return the z-normalised signal as float16, with the mean and deviation that were removed.
 
     As |z| <= sqrt(n), no recording can overflow float16. A constant signal becomes zero.
+    ``signal`` is overwritten: a night's worth of it is not copied for nothing.
     """
     mean, std = float(signal.mean()), float(signal.std())
     if std == 0.0:
         return np.zeros(signal.shape, np.float16), mean, std
-    return ((signal - mean) / std).astype(np.float16), mean, std
+    signal -= mean
+    signal /= std
+    return signal.astype(np.float16), mean, std

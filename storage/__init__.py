@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from storage.doctor import Finding, check_store
     from storage.gc import collect_garbage
     from storage.layout import window_path
-    from storage.publish import publish
     from storage.published import PublishedState, load_published, published_sources
     from storage.query import run_query
     from storage.snapshot import Snapshot, open_index
@@ -52,7 +51,6 @@ __all__ = [
     "collect_garbage",
     "load_published",
     "open_index",
-    "publish",
     "published_sources",
     "read_recording_row",
     "run_query",
@@ -60,6 +58,7 @@ __all__ = [
     "write_window_file",
 ]
 
+# `publish` is not among them: once loaded, the module of that name would hide the function.
 # Found when first asked for: numpy, DuckDB and pyarrow take half a second to import, and most
 # commands of the command line need none of them.
 _LAZY = {
@@ -72,7 +71,6 @@ _LAZY = {
     "collect_garbage": "gc",
     "load_published": "published",
     "open_index": "snapshot",
-    "publish": "publish",
     "published_sources": "published",
     "read_recording_row": "window_file",
     "run_query": "query",

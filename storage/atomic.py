@@ -12,11 +12,12 @@ from storage.layout import TEMPORARY_SUFFIX
 
 
 @contextlib.contextmanager
-def replacing(path: Path, *, mode: int | None = None) -> Iterator[Path]:
+def replacing(path: Path, *, mode: int | None = None, fsync_folder: bool = True) -> Iterator[Path]:
     """Give a temporary name beside ``path``; what was written there takes its place at the end.
 
     If the block raises, the temporary file is removed and ``path`` stays as it was. A process
     killed meanwhile leaves only the temporary file, which readers ignore and ``gc`` removes.
+    Without ``fsync_folder`` a power cut soon after may lose the new name, never half the file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # The final name is cut off: with the additions it could exceed the 255 bytes of a file name.
@@ -31,7 +32,8 @@ def replacing(path: Path, *, mode: int | None = None) -> Iterator[Path]:
         for leftover in (temporary, temporary.with_name(temporary.name + ".wal")):
             leftover.unlink(missing_ok=True)
         raise
-    fsync_path(path.parent)
+    if fsync_folder:
+        fsync_path(path.parent)
 
 
 def fsync_path(path: Path) -> None:

@@ -30,8 +30,14 @@ def mark_duplicates(rows: Iterable[RecordingRow]) -> list[RecordingRow]:
 
 def natural_order(row: RecordingRow) -> tuple[str, Sequence[tuple[int, str]], str]:
     """Return the key that sorts rows by data set and name, numbers in names by value."""
-    parts = re.split(r"(\d+)", row.name)
-    return row.dataset, [(int(p), "") if p.isdecimal() else (-1, p) for p in parts], row.name
+    return row.dataset, [_part_order(part) for part in re.split(r"(\d+)", row.name)], row.name
+
+
+def _part_order(part: str) -> tuple[int, str]:
+    if not part.isdecimal():
+        return -1, part
+    digits = part.lstrip("0")  # compared as text: int() refuses more than 4,300 digits
+    return len(digits), digits
 
 
 def is_marked_duplicate(row: RecordingRow) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from storage.layout import RUNS_FOLDER, WINDOWS_FOLDER, index_path, is_temporary
-from storage.publish import publisher_lock
+from storage.locks import nobody_writing, publisher_lock
 from storage.snapshot import open_index
 
 _STILL_WRITING_S = 3600
@@ -18,20 +18,19 @@ def collect_garbage(root: Path | str, *, dry_run: bool) -> list[Path]:
     """Remove what is not needed and return it; with ``dry_run`` only return it.
 
     Not needed are window files that neither the published index nor any run's index names,
-    and temporary files that nobody has written to for an hour. Window files younger than that
-    are left alone: they may be about to be published.
+    and temporary files that nobody has written to for an hour.
 
     Raises
     ------
     storage.snapshot.IndexMissingError, storage.snapshot.IndexVersionError
         If there is no index to go by or a run's index cannot be read; nothing is removed then.
+    storage.locks.StoreBusyError
+        If window files are being written that no index names yet.
     """
     store = Path(root)
-    named = _named_files(store)
-    with publisher_lock(store):
-        named = _named_files(store)
-        orphans = [store / path for path in window_files(store) if path not in named]
-        garbage = [path for path in [*orphans, *temporary_files(store)] if _is_old(path)]
+    open_index(index_path(store)).close()  # before a folder that is no store gets a lock file
+    with nobody_writing(store), publisher_lock(store):
+        garbage = [*_orphans(store), *filter(_is_old, temporary_files(store))]
         for path in [] if dry_run else garbage:
             path.unlink(missing_ok=True)
             _remove_empty_folders(path.parent, store)
@@ -50,6 +49,11 @@ def temporary_files(store: Path) -> Iterator[Path]:
     for path in sorted([*store.glob(".*"), *(store / WINDOWS_FOLDER).rglob(".*")]):
         if path.is_file() and is_temporary(path):
             yield path
+
+
+def _orphans(store: Path) -> list[Path]:
+    named = _named_files(store)
+    return [store / path for path in window_files(store) if path not in named]
 
 
 def _named_files(store: Path) -> set[str]:

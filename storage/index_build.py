@@ -11,7 +11,8 @@ from storage.outcomes import Outcomes
 from storage.recording_ids import RecordingKey
 from storage.recording_json import recording_to_dict, source_to_dict
 from storage.schema import DatasetRow, Quality, RecordingRow, Status
-from storage.signal_view import literal, signal_view_sql
+from storage.signal_view import signal_view_sql
+from storage.sql_text import literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

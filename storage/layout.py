@@ -8,6 +8,7 @@ from pathlib import Path
 
 INDEX_NAME = "index.duckdb"
 LOCK_NAME = ".lock"
+WRITERS_LOCK_NAME = ".writers.lock"
 WINDOWS_FOLDER = "windows"
 RUNS_FOLDER = "runs"
 REPORTS_FOLDER = "reports"

@@ -7,10 +7,9 @@ old snapshot or the new one and never wait.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -21,7 +20,8 @@ from storage.atomic import replacing
 from storage.duplicates import mark_duplicates
 from storage.index_build import fill_index
 from storage.index_check import PublicationError, check_index, check_rows
-from storage.layout import LOCK_NAME, index_path, resolve_root
+from storage.layout import index_path, resolve_root
+from storage.locks import publisher_lock
 from storage.outcomes import Outcomes, collect_outcomes
 from storage.published import published_ids
 from storage.recording_ids import assign_ids
@@ -64,14 +64,6 @@ def publish(
         if current and current.content_digest == snapshot.content_digest:
             return current
         return _write(store, snapshot, rows, datasets, outcomes)
-
-
-@contextlib.contextmanager
-def publisher_lock(root: Path) -> Iterator[None]:
-    """Hold the store's lock, waiting for whoever holds it; the kernel frees it at any exit."""
-    with (root / LOCK_NAME).open("a") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
 
 
 def _current(store: Path) -> Snapshot | None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from storage.layout import resolve_root
-from storage.signal_view import STORE_VARIABLE, literal
+from storage.signal_view import STORE_VARIABLE
 from storage.snapshot import open_index
+from storage.sql_text import literal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,13 +64,22 @@ def _lock_down(connection: DuckDBPyConnection, store: Path) -> None:
 def _check_statement(connection: DuckDBPyConnection, sql: str) -> None:
     kinds = _kinds(connection, sql)
     explained = _EXPLAIN.match(sql) if kinds == ["EXPLAIN"] else None
-    if explained:  # EXPLAIN ANALYZE runs what it explains, COPY too
-        kinds = _kinds(connection, sql[explained.end() :])
-    if kinds != ["SELECT"]:
-        found = ", ".join(kinds) or "nothing"
+    # EXPLAIN ANALYZE runs what it explains, COPY too, so that must be a SELECT as well.
+    inner = _kinds_if_sql(connection, sql[explained.end() :]) if explained else kinds
+    if inner != ["SELECT"]:
+        found = " of ".join(["EXPLAIN", *inner] if explained else [", ".join(kinds) or "nothing"])
         message = f"the statement is {found}; allowed is one SELECT, or one EXPLAIN of a SELECT"
         raise QueryRefusedError(message)
 
 
 def _kinds(connection: DuckDBPyConnection, sql: str) -> list[str]:
     return [statement.type.name for statement in connection.extract_statements(sql)]
+
+
+def _kinds_if_sql(connection: DuckDBPyConnection, sql: str) -> list[str]:
+    import duckdb
+
+    try:
+        return _kinds(connection, sql)
+    except duckdb.ParserException:  # options or comments, behind which anything could stand
+        return ["something else"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from storage.sql_text import literal
+
 STORE_VARIABLE = "deaps_store"
 """DuckDB variable that tells the view where the store lies, if it was moved."""
 
@@ -48,8 +50,3 @@ def _files_expression(store: str, paths: Sequence[str]) -> str:
         f"read_parquet(list_transform([{files}], lambda f: {store} || f), "
         "filename = true, hive_partitioning = false, union_by_name = false)"
     )
-
-
-def literal(text: str) -> str:
-    """Return ``text`` as a SQL string."""
-    return "'" + text.replace("'", "''") + "'"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from storage.layout import index_path
 from storage.schema import SCHEMA_VERSION
+from storage.sql_text import literal
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -52,21 +53,24 @@ class Snapshot:
 def open_index(root_or_file: Path | str) -> DuckDBPyConnection:
     """Return a read-only connection to a store's published index, or to an index file.
 
-    The connection keeps its snapshot while newer ones are published.
+    The connection keeps its snapshot while newer ones are published. The index is attached to
+    an empty database of its own: within one process, ``duckdb.connect`` on the same path gives
+    the old snapshot again for as long as anybody holds it open.
     """
     import duckdb
 
     given = Path(root_or_file)
-    path = index_path(given) if given.is_dir() else given
+    path = index_path(given) if given.is_dir() or not given.suffix else given
     if not path.is_file():
-        where = index_path(given) if not given.suffix else given
-        raise IndexMissingError(f"no index at {where}; run deaps preprocess")
+        raise IndexMissingError(f"no index at {path}; run deaps preprocess")
+    connection = duckdb.connect()
     try:
-        connection = duckdb.connect(path, read_only=True)
-    except duckdb.IOException as error:
-        raise IndexVersionError(f"{path} cannot be opened as an index: {error}") from error
-    try:
+        connection.execute(f"ATTACH {literal(str(path.resolve()))} AS deaps (READ_ONLY)")
+        connection.execute("USE deaps")
         _check_version(connection, path)
+    except duckdb.IOException as error:
+        connection.close()
+        raise IndexVersionError(f"{path} cannot be opened as an index: {error}") from error
     except BaseException:
         connection.close()
         raise

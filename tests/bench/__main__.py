@@ -1,0 +1,50 @@
+"""``python -m tests.bench [NAME ...]``: measure, print the table, write bench.json."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+
+from tests.bench.figure import Figure, Measure
+
+BENCHES = ("night", "quality", "reading", "index", "rerun", "orchestration")
+RESULTS = Path("bench.json")
+
+
+def main(names: Iterable[str]) -> None:
+    """Run the named measurements, or all."""
+    figures: list[Figure] = []
+    for name in list(names) or BENCHES:
+        print(f"measuring {name} ...", file=sys.stderr, flush=True)
+        measure: Measure = import_module(f"tests.bench.{name}").measure
+        with tempfile.TemporaryDirectory(prefix="deaps-bench-") as folder:
+            figures += measure(Path(folder))
+        write(figures)
+    print(markdown(figures))
+
+
+def write(figures: list[Figure]) -> None:
+    """Write what is measured so far."""
+    machine = {"python": platform.python_version(), "machine": platform.machine()}
+    told = [asdict(figure) | {"verdict": figure.verdict} for figure in figures]
+    RESULTS.write_text(json.dumps({"machine": machine, "figures": told}, indent=1) + "\n")
+
+
+def markdown(figures: list[Figure]) -> str:
+    """Return the table of the README."""
+    lines = ["| figure | measured | bar | beyond | |", "| --- | --- | --- | --- | --- |"]
+    for f in figures:
+        beyond = "" if f.beyond is None else f"{f.beyond:g}"
+        measured = f"{f.value:.3g} {f.unit}"
+        lines.append(f"| {f.name} | {measured} | {f.bar:g} | {beyond} | {f.verdict} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

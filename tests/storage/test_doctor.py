@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from storage import RecordingRow, Snapshot, check_store
+from tests.storage.made_store import make_row, write_recording
+
+
+def kinds(root: Path, *, verify: bool = False) -> list[str]:
+    return [finding.kind for finding in check_store(root, verify=verify)]
+
+
+def test_a_sound_store_has_no_findings(root: Path, published: Snapshot) -> None:
+    assert check_store(root, verify=True) == []
+
+
+@pytest.mark.parametrize("place", ["signal", "footer"])
+def test_a_flipped_byte_is_found_when_asked_to_verify(
+    root: Path, rows: list[RecordingRow], published: Snapshot, place: str
+) -> None:
+    path = root / str(rows[1].path)
+    content = bytearray(path.read_bytes())
+    at = (rows[1].signal_offset or 0) + 3_210 if place == "signal" else len(content) - 200
+    content[at] ^= 1
+    path.write_bytes(content)
+    (finding,) = check_store(root, verify=True)
+    assert (finding.kind, finding.path) == ("sha256", rows[1].path)
+    assert finding.is_error
+    assert "ds/a2" in finding.message
+
+
+def test_a_missing_and_a_cut_file_are_found(
+    root: Path, rows: list[RecordingRow], published: Snapshot
+) -> None:
+    (root / str(rows[0].path)).unlink()
+    (root / str(rows[1].path)).write_bytes(b"cut")
+    assert kinds(root) == ["missing", "size"]
+
+
+def test_a_file_that_was_written_otherwise_is_found(
+    root: Path, rows: list[RecordingRow], published: Snapshot
+) -> None:
+    path = root / str(rows[0].path)
+    path.write_bytes(b"PAR1" + bytes(path.stat().st_size - 4))
+    assert kinds(root) == ["offset"]
+
+
+def test_leftovers_are_found_and_harm_nobody(root: Path, published: Snapshot) -> None:
+    (root / "windows/ds/.x.parquet.tmp").write_bytes(b"")
+    (root / ".index.duckdb.tmp").write_bytes(b"")
+    orphan = write_recording(root, make_row("left over"))
+    findings = check_store(root)
+    assert [finding.kind for finding in findings] == ["temporary", "temporary", "orphan"]
+    assert findings[2].path == orphan.path
+    assert not any(finding.is_error for finding in findings)
+
+
+def test_a_wal_beside_the_index_is_found(root: Path, published: Snapshot) -> None:
+    (root / "index.duckdb.wal").write_bytes(b"")
+    assert "wal" in kinds(root)
+
+
+def test_a_store_without_index_or_with_another_version_is_told(root: Path) -> None:
+    root.mkdir()
+    assert kinds(root) == ["no index"]
+    with duckdb.connect(root / "index.duckdb") as foreign:
+        foreign.execute("CREATE TABLE snapshot AS SELECT 99 AS schema_version")
+    assert kinds(root) == ["index version"]

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from storage import Snapshot, run_query
+from storage.query import QueryRefusedError
+from storage.questions import QUESTIONS, question
+from storage.snapshot import IndexMissingError
+
+
+def test_a_question_is_answered_as_a_table(root: Path, published: Snapshot) -> None:
+    table = run_query(root, "SELECT name, n_windows FROM recordings ORDER BY name")
+    assert table.column_names == ["name", "n_windows"]
+    assert table["n_windows"].to_pylist() == [4, 5, 6, 0]
+
+
+def test_at_most_the_rows_asked_for_come(root: Path, published: Snapshot) -> None:
+    assert run_query(root, "FROM windows", limit=7).num_rows == 7
+    assert run_query(root, "FROM windows", limit=0).num_rows == 0
+    assert run_query(root, "FROM windows", limit=700).num_rows == 15
+
+
+def test_the_signal_can_be_asked_for_even_after_a_move(root: Path, published: Snapshot) -> None:
+    moved = root.with_name("moved")
+    root.rename(moved)
+    table = run_query(moved, "SELECT signal FROM windows_with_signal WHERE recording_id = 2")
+    assert len(table["signal"][4].as_py()) == 1000
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_named_questions_have_answers(root: Path, published: Snapshot, name: str) -> None:
+    parameters = {"subject": "s1"} if name == "subject" else None
+    found = run_query(root, question(name), parameters=parameters).num_rows
+    assert (
+        found == {"quality": 3, "subject": 9, "cross-visit": 1, "quarantined": 1, "rhythm": 0}[name]
+    )
+
+
+def test_an_unknown_question_lists_the_known_ones() -> None:
+    with pytest.raises(ValueError, match="'ages'; there are quality, subject"):
+        question("ages")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "",
+        "COPY windows TO '{root}/out.csv'",
+        "COPY (SELECT 1) TO '/tmp/out.csv'",
+        "ATTACH '{root}/other.duckdb'",
+        "PRAGMA database_list",
+        "PRAGMA enable_profiling",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SET threads = 1",
+        "RESET lock_configuration",
+        "SET VARIABLE deaps_store = '/'",
+        "CREATE TABLE x AS SELECT 1",
+        "CREATE TEMP TABLE x AS SELECT 1",
+        "DELETE FROM windows",
+        "DROP VIEW quarantined",
+        "CALL pragma_version()",
+        "EXPORT DATABASE '{root}/out'",
+        "USE memory",
+        "SELECT 1; SELECT 2",
+        "SELECT 1; COPY windows TO '{root}/out.csv'",
+        "EXPLAIN ANALYZE COPY windows TO '{root}/out.csv'",
+        "EXPLAIN COPY windows TO '{root}/out.csv'",
+        "EXPLAIN /* */ ANALYZE COPY windows TO '{root}/out.csv'",
+        "EXPLAIN (ANALYZE) COPY windows TO '{root}/out.csv'",
+        "/* */ EXPLAIN ANALYZE COPY windows TO '{root}/out.csv'",
+        "-- x\nEXPLAIN ANALYZE COPY windows TO '{root}/out.csv'",
+        "PREPARE p AS COPY windows TO '{root}/out.csv'",
+    ],
+)
+def test_anything_but_one_question_is_refused(root: Path, published: Snapshot, sql: str) -> None:
+    before = sorted(root.rglob("*"))
+    with pytest.raises(QueryRefusedError, match="allowed is one SELECT, or one EXPLAIN of a SEL"):
+        run_query(root, sql.format(root=root))
+    assert sorted(root.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "FROM '/etc/passwd'",
+        "SELECT * FROM read_text('/etc/hostname')",
+        "SELECT * FROM glob('/etc/*')",
+        "SELECT * FROM read_parquet('{root}/../outside.parquet')",
+        "SELECT * FROM read_parquet('https://example.org/x.parquet')",
+    ],
+)
+def test_files_outside_the_store_cannot_be_read(root: Path, published: Snapshot, sql: str) -> None:
+    duckdb.sql("SELECT 1 AS x").write_parquet(str(root.parent / "outside.parquet"))
+    with pytest.raises(duckdb.Error, match=r"disabled|does not exist"):
+        run_query(root, sql.format(root=root))
+
+
+def test_an_explanation_is_given(root: Path, published: Snapshot) -> None:
+    for sql in (
+        "EXPLAIN FROM windows",
+        "explain analyze SELECT max(start_s) + 1 FROM windows WHERE row > 1",
+    ):
+        assert "windows" in run_query(root, sql)["explain_value"][0].as_py()
+
+
+def test_a_faulty_question_says_where(root: Path, published: Snapshot) -> None:
+    with pytest.raises(duckdb.BinderException, match='"qualty" not found'):
+        run_query(root, "SELECT qualty FROM windows")
+
+
+def test_without_an_index_nothing_is_asked(root: Path) -> None:
+    with pytest.raises(IndexMissingError):
+        run_query(root, "SELECT 1")
