@@ -192,9 +192,13 @@ def gc(
     Example: deaps gc --dry-run
     """
     from storage.gc import collect_garbage
+    from storage.locks import StoreBusyError
 
     root = _settings(preset, config, overrides).store.root
-    removed = collect_garbage(root, dry_run=dry_run)
+    try:
+        removed = collect_garbage(root, dry_run=dry_run)
+    except (StoreBusyError, OSError, ValueError) as error:
+        _stop(str(error))
     for path in removed:
         typer.echo(str(path))
     typer.echo(f"{len(removed)} files {'would be ' if dry_run else ''}removed")

@@ -36,7 +36,14 @@ class Job:
         return digest_of(self.settings(), ALGORITHM_VERSION, SCHEMA_VERSION)
 
 
+def printable(name: str) -> str:
+    r"""Return a file name as text: bytes that are not UTF-8 become escapes such as ``\\xff``."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def stat_source(root: str, path: str, role: str) -> SourceFile:
     """Return a source file as it is now, without its hash."""
     stat = os.stat(f"{root}/{path}")  # noqa: PTH116  # a Path costs more than the call
-    return SourceFile(path, role, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
+    return SourceFile(
+        printable(path), role, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino
+    )

@@ -26,6 +26,7 @@ from flows.recording_work import ChunkResult, preprocess_chunk, preprocess_recor
 from flows.scan import Scan, scan  # noqa: E402
 from flows.summary import dataset_rows, problem_rows, summarise  # noqa: E402
 from preprocessing.recording import FoundRecording  # noqa: E402
+from storage.locks import writing_windows  # noqa: E402
 from storage.schema import RecordingRow, Status  # noqa: E402
 from storage.snapshot import Snapshot  # noqa: E402
 
@@ -92,10 +93,11 @@ def bring_up_to_date(
 
     Workers are started for it unless ``client`` brings them.
     """
-    found = scan(settings, only)
-    results = run_batches(settings, found.todo(), client)
-    rows = [row for result in results for row in result.rows]
-    snapshot = publish(found, rows, settings)
+    with writing_windows(settings.store.root):
+        found = scan(settings, only)
+        results = run_batches(settings, found.todo(), client)
+        rows = [row for result in results for row in result.rows]
+        snapshot = publish(found, rows, settings)
     show_summary(settings.store.root)
     return Outcome(len(rows), snapshot, sum(result.busy_s for result in results))
 

@@ -95,8 +95,8 @@ def reason(error: Exception) -> str:
 
 
 def _sources(root: Path, found: FoundRecording) -> tuple[SourceFile, ...]:
-    stats = [stat_source(str(root), path, str(role)) for path, role in found.files]
-    return tuple(replace(stat, sha256=file_sha256(root / stat.path)) for stat in stats)
+    stats = [(path, stat_source(str(root), path, str(role))) for path, role in found.files]
+    return tuple(replace(stat, sha256=file_sha256(root / path)) for path, stat in stats)
 
 
 def _digest(row: RecordingRow) -> str:
@@ -163,11 +163,4 @@ def _write(job: Job, row: RecordingRow, processed: ProcessedRecording) -> Record
         rhythm_share=processed.rhythm_share,
     )
     path = job.store / window_path(row.dataset, row.name, row.digest or "")
-    written = write_window_file(path, columns, processed.windows, _timeless(row))
-    return replace(written, checked_at_ns=row.checked_at_ns, sources=row.sources)
-
-
-def _timeless(row: RecordingRow) -> RecordingRow:
-    """Return the row without times and inodes: equal sources give equal window files."""
-    sources = tuple(replace(s, mtime_ns=0, ctime_ns=0, inode=0) for s in row.sources)
-    return replace(row, checked_at_ns=0, sources=sources)
+    return write_window_file(path, columns, processed.windows, row)

@@ -11,12 +11,12 @@ import os
 import time
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
 from flows.config import ConfigError, Settings
-from flows.job import Job, stat_source
+from flows.job import Job, printable, stat_source
 from preprocessing.datasets import DATASETS
 from preprocessing.recording import FoundRecording
 from storage.digest import digest_of
@@ -107,7 +107,7 @@ def _scan_dataset(job: Job, published: PublishedState | None) -> DatasetScan:
     if not job.root.is_dir():
         return DatasetScan(job, problem=f"no folder at {job.root}")
     now = time.time_ns()
-    found = {recording.name: recording for recording in DATASETS[job.dataset].find(job.root)}
+    found = {r.name: r for r in map(_printable, DATASETS[job.dataset].find(job.root))}
     known = published.of_dataset(job.dataset) if published else {}
     if not found:
         # An unmounted disk looks like this; published recordings must not vanish with it.
@@ -144,7 +144,7 @@ def _why(
 
 
 def _sources_unchanged(root: Path, found: FoundRecording, known: PublishedSources) -> bool:
-    if [path for path, _ in found.files] != [source.path for source in known.sources]:
+    if len(found.files) != len(known.sources):
         return False
     folder, at_rest_since = str(root), known.checked_at_ns - _AT_REST_NS
     for (path, role), before in zip(found.files, known.sources, strict=True):
@@ -157,8 +157,13 @@ def _sources_unchanged(root: Path, found: FoundRecording, known: PublishedSource
     return True
 
 
-def _identity(source: SourceFile | SourceStamp) -> tuple[int, int, int, int]:
-    return source.size, source.mtime_ns, source.ctime_ns, source.inode
+def _identity(source: SourceFile | SourceStamp) -> tuple[str, int, int, int, int]:
+    return source.path, source.size, source.mtime_ns, source.ctime_ns, source.inode
+
+
+def _printable(recording: FoundRecording) -> FoundRecording:
+    """Return the recording with a name that tables can hold; its files keep their own."""
+    return replace(recording, name=printable(recording.name), subject=printable(recording.subject))
 
 
 def _window_file_there(store: Path, known: PublishedSources) -> bool:

@@ -34,9 +34,7 @@ GROUP BY dataset ORDER BY dataset
 
 _QUARANTINED = """
 SELECT dataset, kind, count(*) AS recordings, min(name) AS example, min_by(reason, name) AS reason
-FROM (SELECT *, CASE WHEN reason LIKE 'duplicate of %' THEN 'duplicate'
-                     ELSE split_part(reason, ':', 1) END AS kind
-      FROM recordings WHERE status = 'quarantined')
+FROM quarantined
 GROUP BY dataset, kind ORDER BY dataset, recordings DESC, kind
 """
 

@@ -11,8 +11,8 @@ QUESTIONS: dict[str, str] = {
     ),
     "cross-visit": "FROM cross_visit_subjects",
     "quarantined": (
-        "SELECT dataset, reason, count(*) AS n_recordings\n"
-        "FROM quarantined GROUP BY ALL ORDER BY n_recordings DESC, dataset, reason"
+        "SELECT dataset, kind, count(*) AS n_recordings\n"
+        "FROM quarantined GROUP BY ALL ORDER BY n_recordings DESC, dataset, kind"
     ),
     "rhythm": "FROM rhythm_by_dataset",
 }

@@ -26,7 +26,10 @@ GROUP BY r.dataset, c.quality
 ORDER BY r.dataset, c.quality;
 
 CREATE VIEW quarantined AS
-SELECT dataset, name, subject, visit, reason
+SELECT dataset, name, subject, visit,
+       CASE WHEN starts_with(reason, 'duplicate of ') THEN 'duplicate'
+            ELSE split_part(reason, ':', 1) END AS kind,
+       reason
 FROM recordings WHERE status = 'quarantined'
 ORDER BY dataset, name;
 

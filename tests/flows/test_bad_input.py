@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -222,6 +223,15 @@ def test_odd_names_are_read_under_safe_paths(tmp_path: Path) -> None:
     assert names == {f"{name}.edf" for name in ODD_NAMES}
     assert one(settings, "SELECT count(*) FROM windows_with_signal") == len(ODD_NAMES)
     assert sorted(tmp_path.iterdir()) == sorted([*outside, tmp_path / "store"])
+
+
+def test_name_that_is_not_utf8_is_read_under_its_escapes(tmp_path: Path) -> None:
+    path = write_edf(tmp_path / "data" / "a.edf", {"ECG": beats(12)})
+    path.rename(os.fsdecode(os.fsencode(path.parent) + b"/caf\xe9.edf"))
+    settings = settings_for(tmp_path / "store", folder=tmp_path / "data")
+    run(settings)
+    assert ask(settings, "SELECT name, n_windows FROM recordings") == [("caf\\xe9.edf", 1)]
+    assert ask(settings, "SELECT path FROM sources") == [("caf\\xe9.edf",)]
 
 
 def test_name_in_the_table_that_leaves_the_folder_names_nothing(tmp_path: Path) -> None:
