@@ -37,7 +37,7 @@ class Job:
 
 
 def printable(name: str) -> str:
-    r"""Return a file name as text: bytes that are not UTF-8 become escapes such as ``\\xff``."""
+    r"""Return a file name as text: bytes that are not UTF-8 become escapes such as ``\xff``."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 

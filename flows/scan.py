@@ -163,6 +163,8 @@ def _identity(source: SourceFile | SourceStamp) -> tuple[str, int, int, int, int
 
 def _printable(recording: FoundRecording) -> FoundRecording:
     """Return the recording with a name that tables can hold; its files keep their own."""
+    if recording.name.isascii() and recording.subject.isascii():
+        return recording
     return replace(recording, name=printable(recording.name), subject=printable(recording.subject))
 
 

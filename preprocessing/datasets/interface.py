@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
@@ -42,22 +41,16 @@ class DataSet(Protocol):
 
 
 def list_files(folder: Path) -> list[str]:
-    """Return the names of the files in ``folder``, numbers in their natural order."""
+    """Return the names of the files in ``folder``, in order."""
     if not folder.is_dir():
         return []
     with os.scandir(folder) as entries:
-        return sorted((e.name for e in entries if e.is_file()), key=natural_key)
+        return sorted(e.name for e in entries if e.is_file())
 
 
 def list_folders(folder: Path) -> list[str]:
-    """Return the names of the folders in ``folder``, numbers in their natural order."""
+    """Return the names of the folders in ``folder``, in order."""
     if not folder.is_dir():
         return []
     with os.scandir(folder) as entries:
-        return sorted((e.name for e in entries if e.is_dir()), key=natural_key)
-
-
-def natural_key(name: str) -> tuple[tuple[int, int | str], ...]:
-    """Return a sort key by which ``rec_2`` comes before ``rec_10``."""
-    parts = re.split(r"(\d+)", name)
-    return tuple((0, int(p)) if p.isdigit() else (1, p) for p in parts if p)
+        return sorted(e.name for e in entries if e.is_dir())

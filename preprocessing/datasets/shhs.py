@@ -84,8 +84,13 @@ def _tables(root: Path) -> dict[str, Path | None]:
     found: dict[str, Path | None] = {}
     for key, pattern in patterns.items():
         matching = [name for name in names if re.fullmatch(pattern, name, re.IGNORECASE)]
-        found[key] = root / "datasets" / matching[-1] if matching else None
+        newest = max(matching, key=_version, default=None)
+        found[key] = root / "datasets" / newest if newest else None
     return found
+
+
+def _version(name: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", name)]
 
 
 def _add_visit(path: Path, visit: int, facts: dict[str, Facts], warnings: list[str]) -> None:
