@@ -14,6 +14,14 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from deaps.config import (
+    ContrastSettings,
+    DeapsSettings,
+    EncoderSettings,
+    SamplingSettings,
+    TfcSettings,
+    TrainingSettings,
+)
 from preprocessing.config import QualitySettings, SignalSettings, SynthSettings
 from storage.config import StoreSettings
 
@@ -70,6 +78,18 @@ class ExecutionSettings(_Section):
     chunk_megabytes: Annotated[float, Field(gt=0)] = 32.0
     """Source bytes handed to a worker at once: many small recordings, or one night."""
 
+    device: str = "auto"
+    """Where to train: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``."""
+
+    processes_per_node: Annotated[int, Field(ge=1)] = 1
+    """Training processes on each machine, one for each GPU."""
+
+    nodes: Annotated[int, Field(ge=1)] = 1
+    """Machines that train together."""
+
+    rendezvous: str = "127.0.0.1:29400"
+    """Address on the first machine at which several machines meet."""
+
 
 class Settings(_Section):
     """All settings of a run."""
@@ -79,6 +99,12 @@ class Settings(_Section):
     signal: SignalSettings = SignalSettings()
     quality: QualitySettings = QualitySettings()
     synth: SynthSettings = SynthSettings()
+    encoder: EncoderSettings = EncoderSettings()
+    deaps: DeapsSettings = DeapsSettings()
+    contrast: ContrastSettings = ContrastSettings()
+    tfc: TfcSettings = TfcSettings()
+    sampling: SamplingSettings = SamplingSettings()
+    training: TrainingSettings = TrainingSettings()
     execution: ExecutionSettings = ExecutionSettings()
 
 

@@ -62,15 +62,16 @@ class StageProgress:
         self._bar.stop()
         self._update_artifact()
 
-    def advance(self, items: int) -> None:
-        """Count ``items`` more as done."""
+    def advance(self, items: int, remark: str = "") -> None:
+        """Count ``items`` more as done; ``remark`` stands beside the title."""
         with self._lock:
             self.done += items
-            self._bar.advance(self._row, items)
+            title = f"{self.title} {remark}".rstrip()
+            self._bar.update(self._row, advance=items, description=title)
             now = time.monotonic()
             if not self._console.is_terminal and now - self._last_line > _LINE_EVERY_S:
                 self._last_line = now
-                print(f"{self.title}: {self.done} of {self.total}", file=sys.stderr)  # noqa: T201
+                print(f"{title}: {self.done} of {self.total}", file=sys.stderr)  # noqa: T201
             if now - self._last_artifact > _ARTIFACT_EVERY_S:
                 self._last_artifact = now
                 self._update_artifact()

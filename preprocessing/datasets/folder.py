@@ -46,14 +46,7 @@ class Folder:
         self, root: Path, recording: FoundRecording, channels: tuple[str, ...]
     ) -> RawRecording:
         """Return the ECG lead with the reader of the file's format."""
-        path = root / recording.files[0][0]
-        match path.suffix.lower():
-            case ".edf":
-                return read_edf_lead(path, channels)
-            case ".hea":
-                return _read_wfdb(path, channels)
-            case _:
-                return read_mne_lead(path, channels)
+        return read_file(root / recording.files[0][0], channels)
 
     def table_files(self, root: Path) -> list[Path]:
         """Return the table of subjects where there is one."""
@@ -69,6 +62,17 @@ class Folder:
             if row.get("file")
         }
         return CohortTables(facts, warnings=tuple(warnings))
+
+
+def read_file(path: Path, channels: tuple[str, ...]) -> RawRecording:
+    """Return the ECG lead of one file with the reader of its format, told by its suffix."""
+    match path.suffix.lower():
+        case ".edf":
+            return read_edf_lead(path, channels)
+        case ".hea":
+            return _read_wfdb(path, channels)
+        case _:
+            return read_mne_lead(path, channels)
 
 
 def _table(root: Path) -> tuple[list[dict[str, str]], list[str]]:

@@ -13,7 +13,16 @@ from pathlib import Path
 
 from tests.bench.figure import Figure, Measure
 
-BENCHES = ("night", "quality", "reading", "index", "rerun", "orchestration")
+BENCHES = (
+    "night",
+    "quality",
+    "reading",
+    "index",
+    "rerun",
+    "orchestration",
+    "sampling",
+    "training",
+)
 RESULTS = Path("bench.json")
 
 

@@ -1,0 +1,170 @@
+"""Settings of encoder, methods, sampling and training.
+
+Each default, unit and explanation of a setting lives here and nowhere else. Defaults are the
+paper's; what the paper leaves open and is argued elsewhere is a key all the same.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+METHOD_NAMES = ("deaps", "byol", "pclr", "clocs", "mixing-up", "tf-c")
+"""DEAPS and the five that it is compared with."""
+
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    """A strict, frozen group of settings: an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class EncoderSettings(Section):
+    """The transformer that turns a window into a representation."""
+
+    norm: Literal["embedding", "final"] = "embedding"
+    """Where the layer norm beside those of the blocks stands: after the patches' linear layer,
+    or after the last block. Both give 1,192,616 parameters."""
+
+    chunk: Annotated[int, Field(ge=0)] = 0
+    """Windows encoded at once; 0 chooses by device: all on an accelerator, 64 on a CPU."""
+
+
+class DeapsSettings(Section):
+    """DEAPS and the rungs of its ablation ladder (BYOL is the same without three terms)."""
+
+    tau: Fraction = 0.995
+    """Share of the teacher that a step keeps."""
+
+    gradual: bool = True
+    """Add the gradual loss; without it DEAPS is BYOL with the covariance loss. BYOL itself has
+    neither, whatever is set here."""
+
+    masked: bool = True
+    """Restrict the gradual loss to the features that change most over the triplet."""
+
+    features: Count = 32
+    """Features that the mask keeps for each sample, of 256."""
+
+    covariance_weight: Annotated[float, Field(ge=0)] = 0.1
+    """Weight of the covariance loss; 0 leaves it out."""
+
+    mask_source: Literal["prediction", "projection"] = "prediction"
+    """What the mask compares: the student's predictions (the paper's algorithm) or projections."""
+
+    teacher_buffers: bool = False
+    """Average the batch norms' running statistics into the teacher, too."""
+
+
+class ContrastSettings(Section):
+    """PCLR, CLOCS and Mixing-Up."""
+
+    temperature: Positive = 0.1
+    """Of PCLR and CLOCS."""
+
+    mixing_temperature: Positive = 0.5
+    """Of Mixing-Up."""
+
+    mixing_alpha: Positive = 0.2
+    """Of the beta distribution that mixing shares come from (its authors' notebook has 1.0)."""
+
+    mixing_partner: Literal["batch", "subject"] = "batch"
+    """Where a window's partner comes from: the batch, as its authors do, or the same subject."""
+
+    exclude_same_subject: bool = True
+    """Leave other windows of a row's subject out of PCLR's denominator: with few subjects they
+    would be false negatives."""
+
+
+class TfcSettings(Section):
+    """TF-C."""
+
+    temperature: Positive = 0.2
+    jitter: Positive = 0.8
+    """Standard deviation of the noise added in time."""
+    bins_changed: Fraction = 0.1
+    """Share of frequency bins that are zeroed, and share that are raised."""
+    raise_by: Positive = 0.1
+    """Most that a bin is raised, as a share of the spectrum's maximum."""
+    within_weight: Positive = 0.2
+    """Weight of the losses within time and within frequency beside that between them."""
+    attention: Literal["window", "batch"] = "window"
+    """Whether attention stays within a window, or runs across the batch as the authors' code
+    lets it, so that a representation depends on its neighbours."""
+
+
+class SamplingSettings(Section):
+    """Which windows a training step is given."""
+
+    datasets: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    """Data sets to train on; by default all in the index."""
+
+    qualities: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = (
+        "Excellent",
+        "Barely acceptable",
+    )
+    """Quality classes that may be drawn."""
+
+    triplet_span_s: Annotated[int, Field(ge=20, multiple_of=10)] = 120
+    """Seconds from the start of a triplet's first window to that of its last."""
+
+    pairing: Literal["visits", "recording"] = "visits"
+    """Where the two sides of a pair come from: two visits, or distant parts of one recording."""
+
+    distance_s: Annotated[int, Field(ge=10)] = 600
+    """Least distance of the two sides with ``pairing = "recording"``, in seconds."""
+
+
+class TrainingSettings(Section):
+    """The training loop."""
+
+    batch: Count = 256
+    """Samples of a step, over all processes."""
+
+    iterations: Count = 30_000
+    """Steps; TF-C has its own number."""
+
+    tfc_iterations: Count = 75_000
+    """Steps of TF-C."""
+
+    learning_rate: Positive = 3e-4
+    """Of Adam."""
+
+    weight_decay: Annotated[float, Field(ge=0)] = 1.5e-6
+    """L2 weight decay of Adam (not AdamW)."""
+
+    warmup: Annotated[int, Field(ge=0)] = 0
+    """Steps over which the learning rate rises from zero; the paper has none."""
+
+    seed: int = 0
+    """Of initial weights, sampling and augmentations."""
+
+    checkpoint_every: Count = 500
+    """Steps between checkpoints."""
+
+    keep_checkpoints: Count = 2
+    """Checkpoints kept."""
+
+    evolution_every: Count = 1000
+    """Steps between encoder-only files, which are never removed."""
+
+    metrics_every: Count = 10
+    """Steps between rows of metrics."""
+
+    precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    """Of autocast; ``auto`` is bfloat16 on CUDA where supported, float16 elsewhere on CUDA, and
+    float32 on a CPU."""
+
+
+class ModelSettings(Section):
+    """Encoder and methods."""
+
+    encoder: EncoderSettings = EncoderSettings()
+    deaps: DeapsSettings = DeapsSettings()
+    contrast: ContrastSettings = ContrastSettings()
+    tfc: TfcSettings = TfcSettings()

@@ -1,0 +1,119 @@
+"""The transformer that turns a ten-second window into a 128-d representation.
+
+The paper gives "an adaptation of the ViT": segments of 20 samples, 6 blocks of 4 heads, width
+128, 1,192,616 trainable parameters. That count settles the rest: a layer norm before and after
+the patches' linear layer, positions that are not trained, and no class token.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from deaps.config import EncoderSettings
+
+WINDOW = 1000
+PATCH = 20
+TOKENS = WINDOW // PATCH
+WIDTH = 128
+BLOCKS = 6
+HEADS = 4
+HIDDEN = 4 * WIDTH
+_CPU_CHUNK = 64
+
+
+class Attention(nn.Module):
+    """Self-attention with biases on queries, keys, values and output: (n, tokens, width)."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.inputs = nn.Linear(width, 3 * width)
+        self.output = nn.Linear(width, width)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Return what each token takes from all tokens of its window, same shape."""
+        split = self.inputs(tokens).unflatten(-1, (3, self.heads, -1))
+        query, key, value = split.permute(2, 0, 3, 1, 4)
+        mixed = functional.scaled_dot_product_attention(query, key, value)
+        return self.output(mixed.transpose(1, 2).flatten(2))
+
+
+class Block(nn.Module):
+    """A pre-norm transformer block: attention, then a two-layer perceptron, both residual."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(WIDTH)
+        self.attention = Attention(WIDTH, HEADS)
+        self.perceptron_norm = nn.LayerNorm(WIDTH)
+        self.perceptron = nn.Sequential(
+            nn.Linear(WIDTH, HIDDEN), nn.GELU(), nn.Linear(HIDDEN, WIDTH)
+        )
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Return tokens of the same shape, (n, 50, 128)."""
+        tokens = tokens + self.attention(self.attention_norm(tokens))
+        return tokens + self.perceptron(self.perceptron_norm(tokens))
+
+
+class Encoder(nn.Module):
+    """Windows, float (n, 1000), to representations, (n, 128).
+
+    Windows do not see each other, so that encoding them in chunks changes nothing but speed
+    and memory.
+    """
+
+    positions: Tensor
+
+    def __init__(self, settings: EncoderSettings | None = None) -> None:
+        super().__init__()
+        settings = settings or EncoderSettings()
+        after_embedding = settings.norm == "embedding"
+        self.chunk = settings.chunk
+        self.embedding = nn.Sequential(
+            nn.LayerNorm(PATCH),
+            nn.Linear(PATCH, WIDTH),
+            nn.LayerNorm(WIDTH) if after_embedding else nn.Identity(),
+        )
+        self.blocks = nn.Sequential(*(Block() for _ in range(BLOCKS)))
+        self.norm = nn.Identity() if after_embedding else nn.LayerNorm(WIDTH)
+        self.register_buffer("positions", sine_cosine_positions(TOKENS, WIDTH), persistent=False)
+        self._initialise()
+
+    def forward(self, windows: Tensor) -> Tensor:
+        """Return the mean over each window's 50 tokens, (n, 128)."""
+        if windows.ndim != 2 or windows.shape[1] != WINDOW:
+            raise ValueError(f"expected windows of shape (n, {WINDOW}), got {tuple(windows.shape)}")
+        size = self.chunk or (_CPU_CHUNK if windows.device.type == "cpu" else len(windows))
+        if len(windows) <= size:
+            return self.encode(windows)
+        starts = range(0, len(windows), size)
+        return torch.cat([self.encode(windows[start : start + size]) for start in starts])
+
+    def encode(self, windows: Tensor) -> Tensor:
+        """Return the representations of all windows at once, whatever the chunk."""
+        tokens = self.embedding(windows.reshape(-1, TOKENS, PATCH)) + self.positions
+        return self.norm(self.blocks(tokens)).mean(dim=1)
+
+    def _initialise(self) -> None:
+        for name, module in self.named_modules():
+            if isinstance(module, nn.Linear):
+                # Patches enter normalised: this makes their tokens as large as the positions
+                # they are added to, also where no norm follows the linear layer.
+                std = PATCH**-0.5 if name.startswith("embedding") else 0.02
+                nn.init.trunc_normal_(module.weight, std=std, a=-2 * std, b=2 * std)
+                nn.init.zeros_(module.bias)
+
+
+def sine_cosine_positions(tokens: int, width: int) -> Tensor:
+    """Return fixed positions, (tokens, width): sines, then cosines, of falling frequency.
+
+    Frequencies fall geometrically from 1 to 1/10,000 radians a token.
+    """
+    frequencies = torch.exp(torch.linspace(0, -math.log(10_000), width // 2))
+    angles = torch.arange(tokens).unsqueeze(1) * frequencies
+    return torch.cat([angles.sin(), angles.cos()], dim=1)

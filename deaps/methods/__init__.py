@@ -1,0 +1,41 @@
+"""Methods of self-supervised learning, by name."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+from deaps.config import ModelSettings
+from deaps.methods.byol import Byol
+from deaps.methods.clocs import Clocs
+from deaps.methods.deaps import Deaps
+from deaps.methods.interface import Method
+from deaps.methods.mixing_up import MixingUp
+from deaps.methods.pclr import Pclr
+from deaps.methods.tfc import Tfc
+
+__all__ = ["LADDER", "METHODS", "Method", "build_method"]
+
+METHODS: dict[str, type[Method]] = {
+    method.name: method for method in (Deaps, Byol, Pclr, Clocs, MixingUp, Tfc)
+}
+"""All methods, by name; each is built from `ModelSettings`."""
+
+LADDER: dict[str, tuple[str, dict[str, Any]]] = {
+    "PCLR": ("pclr", {}),
+    "BYOL": ("byol", {}),
+    "+ covariance": ("deaps", {"gradual": False}),
+    "+ gradual loss": ("deaps", {"gradual": True, "masked": False}),
+    "+ mask (DEAPS)": ("deaps", {"gradual": True, "masked": True}),
+}
+"""The paper's ablation of components, in order: a rung's method, and what it overrides of
+`DeapsSettings`. DEAPS without its gradual loss is BYOL with the covariance loss."""
+
+
+def build_method(name: str, settings: ModelSettings) -> Method:
+    """Return the method of that name, with fresh weights from torch's global generator."""
+    if name not in METHODS:
+        close = get_close_matches(name.lower(), METHODS, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"no method {name!r}{hint} Possible: {', '.join(METHODS)}")
+    return METHODS[name](settings)

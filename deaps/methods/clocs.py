@@ -1,0 +1,26 @@
+"""CLOCS: a window and the one after it are alike."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from deaps.batch import Batch, Views
+from deaps.distributed import gather_rows
+from deaps.losses.clocs import clocs_loss
+from deaps.methods.contrast import Contrast
+
+
+class Clocs(Contrast):
+    """Contrastive Learning of Cardiac Signals, over time (CMSC).
+
+    It "utilizes two consecutive ECG time strips as positive pairs" (the paper).
+    """
+
+    name = "clocs"
+    views = Views.ADJACENT
+
+    def forward(self, batch: Batch) -> dict[str, Tensor]:
+        """Return ``loss``."""
+        view1, view2 = self.project(batch.windows)
+        subjects = gather_rows(batch.subjects)
+        return {"loss": clocs_loss(view1, view2, subjects, temperature=self.settings.temperature)}

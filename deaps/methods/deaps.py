@@ -1,0 +1,112 @@
+"""DEAPS, and the rungs between BYOL and it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from deaps.batch import Batch, Views
+from deaps.config import DeapsSettings, ModelSettings
+from deaps.distributed import gather_rows
+from deaps.encoder import Encoder
+from deaps.heads import FEATURES, predictor, projector
+from deaps.losses.cosine import static_loss
+from deaps.losses.covariance import covariance_loss
+from deaps.losses.gradual import Triplet, gradual_loss, gradual_mask
+from deaps.methods.interface import Method
+from deaps.methods.stacked import encode_views, stack_views
+from deaps.teacher import Teacher
+
+# Which windows of a sample each branch sees; a quadruple is X1, X(t-i), X(t), X(t+j).
+_PAIR = {"static": (0, 1)}
+_QUADRUPLE = {"static": (0, 2), "dynamic": (1, 2, 3)}
+
+
+class _Branch(NamedTuple):
+    """What one projector and one predictor make of the global batch."""
+
+    projections: Tensor
+    """(views * N, 256): the student's, with gradient."""
+
+    predictions: tuple[Tensor, ...]
+    """(N, 256) for each view: the student's, with gradient."""
+
+    targets: tuple[Tensor, ...]
+    """(N, 256) for each view: the teacher's projections."""
+
+
+class Deaps(Method):
+    """Distilled Embedding for Almost-Periodic Time Series: L_sim + L_gra + alpha L_c.
+
+    Without the gradual loss a sample is a pair, and there is one projector and one predictor:
+    BYOL, with the covariance loss on its one projection unless that is switched off, too.
+    """
+
+    name = "deaps"
+
+    def __init__(self, settings: ModelSettings) -> None:
+        super().__init__()
+        self.settings = _checked(settings.deaps)
+        self.views = Views.QUADRUPLE if self.settings.gradual else Views.PAIR
+        self.branches = _QUADRUPLE if self.settings.gradual else _PAIR
+        self.encoder = Encoder(settings.encoder)
+        self.projectors = nn.ModuleDict({name: projector() for name in self.branches})
+        self.predictors = nn.ModuleDict({name: predictor() for name in self.branches})
+        self.teacher = Teacher(
+            self.encoder, self.projectors, average_buffers=self.settings.teacher_buffers
+        )
+
+    def forward(self, batch: Batch) -> dict[str, Tensor]:
+        """Return ``loss`` and its terms ``static``, ``gradual`` and ``covariance`` (unweighted)."""
+        student = gather_rows(encode_views(self.encoder, batch.windows))
+        teacher = gather_rows(encode_views(self.teacher, batch.windows))
+        branches = {name: self._branch(name, student, teacher) for name in self.branches}
+        static = branches["static"]
+        terms = {"static": static_loss(*static.predictions, *static.targets)}
+        if self.settings.gradual:
+            terms["gradual"] = self._gradual(branches["dynamic"], batch)
+        loss = torch.stack(list(terms.values())).sum()
+        if self.settings.covariance_weight:
+            each = [covariance_loss(branch.projections) for branch in branches.values()]
+            terms["covariance"] = torch.stack(each).sum()
+            loss = loss + self.settings.covariance_weight * terms["covariance"]
+        return {"loss": loss} | {name: term.detach() for name, term in terms.items()}
+
+    def after_step(self) -> None:
+        """Move the teacher: after the optimiser, as in the paper's algorithm."""
+        self.teacher.update(self.settings.tau)
+
+    def _branch(self, name: str, student: Tensor, teacher: Tensor) -> _Branch:
+        """Return one branch's rows from representations, (N, views, 128); each head runs once."""
+        views = self.branches[name]
+        projections = self.projectors[name](stack_views(student, views))
+        predictions = self.predictors[name](projections)
+        targets = self.teacher.project(name, stack_views(teacher, views))
+        return _Branch(projections, predictions.chunk(len(views)), targets.chunk(len(views)))
+
+    def _gradual(self, dynamic: _Branch, batch: Batch) -> Tensor:
+        return gradual_loss(
+            Triplet(*dynamic.predictions),
+            Triplet(*dynamic.targets),
+            gather_rows(batch.before_s),
+            gather_rows(batch.after_s),
+            mask=self._mask(dynamic) if self.settings.masked else None,
+        )
+
+    def _mask(self, dynamic: _Branch) -> Tensor:
+        if self.settings.mask_source == "prediction":
+            compared = dynamic.predictions
+        else:
+            compared = dynamic.projections.chunk(len(self.branches["dynamic"]))
+        return gradual_mask(compared[0], compared[-1], self.settings.features)
+
+
+def _checked(settings: DeapsSettings) -> DeapsSettings:
+    if settings.features > FEATURES:
+        raise ValueError(
+            f"deaps.features is {settings.features}, but projections have {FEATURES} features; "
+            f"choose 1 to {FEATURES}, or masked = false to use them all"
+        )
+    return settings

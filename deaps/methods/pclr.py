@@ -1,0 +1,29 @@
+"""PCLR: two visits of a subject are alike, and unlike all other subjects."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from deaps.batch import Batch, Views
+from deaps.distributed import gather_rows
+from deaps.losses.nt_xent import nt_xent
+from deaps.methods.contrast import Contrast
+
+
+class Pclr(Contrast):
+    """Patient Contrastive Learning: NT-Xent over pairs of one subject.
+
+    It "considers two inputs from the same subject but different recordings as positive pairs"
+    (the paper).
+    """
+
+    name = "pclr"
+    views = Views.PAIR
+
+    def forward(self, batch: Batch) -> dict[str, Tensor]:
+        """Return ``loss``."""
+        view1, view2 = self.project(batch.windows)
+        exclude = self.settings.exclude_same_subject
+        subjects = gather_rows(batch.subjects) if exclude else None
+        temperature = self.settings.temperature
+        return {"loss": nt_xent(view1, view2, temperature=temperature, subjects=subjects)}

@@ -1,0 +1,69 @@
+"""TF-C: a window and its spectrum are alike, and each is like its own augmentation."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from deaps.batch import Batch, Views
+from deaps.config import ModelSettings
+from deaps.distributed import gather_rows
+from deaps.losses.tfc import tfc_terms
+from deaps.methods.interface import Method
+from deaps.methods.tfc_augmentation import Draws, augment_frequency, augment_time
+from deaps.tfc import TFC, spectrum
+
+
+class Tfc(Method):
+    """Time-Frequency Consistency, on its own model.
+
+    It "produces two variations of the time-domain and frequency-domain pairs associated with
+    the input signal" (the paper). The model with its projectors is what is kept.
+    """
+
+    name = "tf-c"
+    views = Views.SINGLE
+    encoder: TFC
+
+    def __init__(self, settings: ModelSettings) -> None:
+        super().__init__()
+        self.settings = settings.tfc
+        self.encoder = TFC(settings.tfc)
+
+    def forward(self, batch: Batch) -> dict[str, Tensor]:
+        """Return ``loss`` and its terms ``time``, ``frequency`` (unweighted) and ``between``."""
+        time, time_augmented, frequency, frequency_augmented = self._encode(batch)
+        terms = tfc_terms(
+            (time, time_augmented),
+            (frequency, frequency_augmented),
+            (self.encoder.time_projector(time), self.encoder.frequency_projector(frequency)),
+            temperature=self.settings.temperature,
+        )
+        detached = {name: term.detach() for name, term in terms._asdict().items()}
+        return {"loss": terms.total(self.settings.within_weight)} | detached
+
+    def _encode(self, batch: Batch) -> tuple[Tensor, ...]:
+        """Return h_t, augmented h_t, h_f and augmented h_f of the global batch, (N, 1000) each.
+
+        Where attention runs across the batch, it must be the global one: every process then
+        encodes all of it.
+        """
+        across = self.encoder.across_batch
+        windows = batch.windows[:, 0]
+        windows = gather_rows(windows) if across else windows
+        encoded = self._encode_augmented(windows, Draws(batch, whole=across))
+        return encoded.unbind(1) if across else gather_rows(encoded).unbind(1)
+
+    def _encode_augmented(self, windows: Tensor, draws: Draws) -> Tensor:
+        """Return the four encoder outputs of windows, (n, 1000), as (n, 4, 1000)."""
+        spectra = spectrum(windows)
+        time = augment_time(windows, draws, jitter=self.settings.jitter)
+        frequency = augment_frequency(
+            spectra,
+            draws,
+            bins_changed=self.settings.bins_changed,
+            raise_by=self.settings.raise_by,
+        )
+        by_time = [self.encoder.time_encoder(rows) for rows in (windows, time)]
+        by_frequency = [self.encoder.frequency_encoder(rows) for rows in (spectra, frequency)]
+        return torch.stack([*by_time, *by_frequency], dim=1)

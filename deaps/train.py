@@ -1,0 +1,295 @@
+"""The training loop, top to bottom.
+
+``train_run`` trains the run in a folder, from its newest checkpoint if there is one. The same
+file is what torchrun starts in each process: ``torchrun ... -m deaps.train FOLDER``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from deaps.batch import Batch
+from deaps.checkpoints import encoder_path, load_checkpoint, save_checkpoint, save_encoder
+from deaps.collapse import effective_rank, representation_std
+from deaps.device import autocast_type, choose_device
+from deaps.encoder_file import about_encoder
+from deaps.loader import BatchLoader
+from deaps.methods import build_method
+from deaps.methods.interface import Method
+from deaps.metrics import MetricsLog
+from deaps.run_folder import Run, finish_run, open_run
+from deaps.sampler import open_sampler
+
+Progress = Callable[[int, int, dict[str, float]], None]
+"""Called with the steps done, the steps in all, and the last row of metrics."""
+
+Say = Callable[[str], None]
+"""Takes a line for people."""
+
+
+class NonFiniteError(RuntimeError):
+    """The loss or a gradient is no longer a number; the last good checkpoint is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trainee:
+    """What a step changes, and where it runs: process ``rank`` of ``world``."""
+
+    run: Run
+    method: Method
+    module: nn.Module
+    optimizer: torch.optim.Optimizer
+    scaler: torch.amp.GradScaler
+    device: torch.device
+    rank: int
+    world: int
+
+
+def train_run(
+    folder: Path,
+    *,
+    device: str = "auto",
+    progress: Progress | None = None,
+    say: Say = lambda text: print(text, file=sys.stderr),  # noqa: T201
+) -> Run:
+    """Train the run in ``folder`` to its end and return it; a finished run is left alone."""
+    run = open_run(folder)
+    if run.finished:
+        return run
+    with process_group() as (rank, world):
+        trainee = prepare(run, choose_device(device), rank, world)
+        done = resume(trainee, say)
+        with open_loader(trainee, done, say) as loader:
+            if rank == 0:
+                lead(trainee, loader, done, progress)
+            else:
+                # The same steps with the same weights; only the first process writes.
+                for _ in steps(trainee, loader, done):
+                    pass
+    return run
+
+
+def lead(trainee: Trainee, loader: BatchLoader, done: int, progress: Progress | None) -> None:
+    """Take all steps and write metrics, encoders, checkpoints and, last, the run's end."""
+    run, training, total = trainee.run, trainee.run.plan.training, trainee.run.plan.iterations
+    if done == 0:
+        keep_encoder(trainee, 0)
+    clock = StepClock(loader, done)
+    with MetricsLog(run.folder, resume_step=done) as log:
+        for step, batch, terms in steps(trainee, loader, done):
+            if step % training.metrics_every == 0 or step == total:
+                row = clock.row(step, batch, trainee.world) | metrics_row(trainee, batch, terms)
+                log.write(row)
+                if progress is not None:
+                    progress(step, total, row)
+            if step % training.evolution_every == 0 or step == total:
+                keep_encoder(trainee, step)
+            if step % training.checkpoint_every == 0 or step == total:
+                keep_checkpoint(trainee, step)
+    finish_run(run, device=str(trainee.device), processes=trainee.world)
+
+
+def steps(
+    trainee: Trainee, loader: BatchLoader, done: int
+) -> Iterator[tuple[int, Batch, dict[str, Tensor]]]:
+    """Take one step for each batch; yield its number, the batch and the terms of the loss."""
+    for step, batch in enumerate(loader, start=done + 1):
+        yield step, batch, one_step(trainee, batch, step)
+
+
+def one_step(trainee: Trainee, batch: Batch, step: int) -> dict[str, Tensor]:
+    """Take one step of the optimiser, then move the teacher; return the loss terms."""
+    training, optimizer, scaler = trainee.run.plan.training, trainee.optimizer, trainee.scaler
+    for group in optimizer.param_groups:
+        group["lr"] = training.learning_rate * min(1.0, step / max(1, training.warmup))
+    dtype = autocast_type(trainee.device, training.precision)
+    with torch.autocast(trainee.device.type, dtype=dtype, enabled=dtype is not None):
+        terms: dict[str, Tensor] = trainee.module(batch)
+    stop_unless_finite(terms["loss"], "loss", step, trainee.run)
+    optimizer.zero_grad(set_to_none=True)
+    scaler.scale(terms["loss"]).backward()  # type: ignore[no-untyped-call]
+    if not scaler.is_enabled():  # with float16 the scaler skips steps that overflow
+        gradients = [p.grad for p in trainee.method.parameters() if p.grad is not None]
+        terms["gradient_norm"] = torch.nn.utils.get_total_norm(gradients)
+        stop_unless_finite(terms["gradient_norm"], "gradient", step, trainee.run)
+    scaler.step(optimizer)
+    scaler.update()
+    trainee.method.after_step()
+    return terms
+
+
+def stop_unless_finite(value: Tensor, what: str, step: int, run: Run) -> None:
+    """Stop the run where ``value`` is not a number, before any weight is touched by it."""
+    if not torch.isfinite(value):
+        raise NonFiniteError(
+            f"run {run.name}: the {what} is {float(value.detach())} at step {step}; the last "
+            "checkpoint is kept. Lower training.learning_rate, add training.warmup or use "
+            "training.precision=float32"
+        )
+
+
+def metrics_row(trainee: Trainee, batch: Batch, terms: dict[str, Tensor]) -> dict[str, float]:
+    """Return loss terms and how far the representations are from collapse."""
+    with torch.no_grad():
+        representations = trainee.method.encoder(batch.windows[:, 0])
+    return {name: float(value.detach()) for name, value in terms.items()} | {
+        "learning_rate": trainee.optimizer.param_groups[0]["lr"],
+        "representation_std": representation_std(representations),
+        "effective_rank": effective_rank(representations),
+    }
+
+
+class StepClock:
+    """Windows a second and the share of time spent waiting for data, between two rows."""
+
+    def __init__(self, loader: BatchLoader, step: int) -> None:
+        self._loader, self._step = loader, step
+        self._start, self._waited = time.perf_counter(), loader.waited_s
+
+    def row(self, step: int, batch: Batch, world: int) -> dict[str, Any]:
+        """Return what happened since the last row."""
+        now, waited = time.perf_counter(), self._loader.waited_s
+        elapsed, taken = now - self._start, step - self._step
+        n, views = batch.windows.shape[:2]
+        row = {
+            "step": step,
+            "step_s": elapsed / taken,
+            "windows_per_s": taken * world * n * views / elapsed,
+            "waiting_share": (waited - self._waited) / elapsed,
+        }
+        self._start, self._waited, self._step = now, waited, step
+        return row
+
+
+def prepare(run: Run, device: torch.device, rank: int, world: int) -> Trainee:
+    """Return a method with its initial weights, and its optimiser."""
+    training = run.plan.training
+    torch.manual_seed(training.seed)
+    method = build_method(run.plan.method, run.plan.model).to(device)
+    optimizer = torch.optim.Adam(
+        [p for p in method.parameters() if p.requires_grad],
+        lr=training.learning_rate,
+        weight_decay=training.weight_decay,
+    )
+    needs_scaling = autocast_type(device, training.precision) is torch.float16
+    scaler = torch.amp.GradScaler(device.type, enabled=needs_scaling)
+    module = wrap(method, device, world)
+    return Trainee(run, method, module, optimizer, scaler, device, rank, world)
+
+
+def wrap(method: Method, device: torch.device, world: int) -> nn.Module:
+    """Return the module that a step calls: compiled on CUDA, shared between processes."""
+    if device.type == "cuda":
+        method.encoder.compile()
+    if world == 1:
+        return method
+    # Buffers are equal in all processes already: heads see the gathered batch.
+    ids = [device] if device.type == "cuda" else None
+    return DistributedDataParallel(method, device_ids=ids, broadcast_buffers=False)
+
+
+def open_loader(trainee: Trainee, done: int, say: Say) -> BatchLoader:
+    """Return the loader of the remaining steps' batches."""
+    run = trainee.run
+    training, plan = run.plan.training, run.plan
+    sampler = open_sampler(
+        run.index, trainee.method.views, plan.sampling, batch=training.batch, seed=training.seed
+    )
+    for note in sampler.notes if trainee.rank == 0 else ():
+        say(note)
+    return BatchLoader(
+        run.store,
+        run.index,
+        sampler,
+        first_step=done,
+        last_step=plan.iterations,
+        rank=trainee.rank,
+        world=trainee.world,
+        device=trainee.device,
+        normalise=plan.normalise,
+    )
+
+
+def resume(trainee: Trainee, say: Say) -> int:
+    """Load the newest whole checkpoint and return its step, 0 without one."""
+    run = trainee.run
+    loaded = load_checkpoint(
+        run.folder,
+        method=trainee.method,
+        method_name=run.plan.method,
+        config_digest=run.config_digest,
+        say=say,
+    )
+    if loaded is None:
+        return 0
+    step, state = loaded
+    trainee.optimizer.load_state_dict(state["optimizer"])
+    trainee.scaler.load_state_dict(state["scaler"])
+    torch.set_rng_state(state["rng"])
+    if trainee.rank == 0:
+        say(f"run {run.name}: going on from step {step}")
+    return step
+
+
+def keep_checkpoint(trainee: Trainee, step: int) -> None:
+    """Write the checkpoint of ``step``."""
+    save_checkpoint(
+        trainee.run.folder,
+        step,
+        method=trainee.method,
+        method_name=trainee.run.plan.method,
+        config_digest=trainee.run.config_digest,
+        state={
+            "optimizer": trainee.optimizer.state_dict(),
+            "scaler": trainee.scaler.state_dict(),
+            "rng": torch.get_rng_state(),
+        },
+        keep=trainee.run.plan.training.keep_checkpoints,
+    )
+
+
+def keep_encoder(trainee: Trainee, step: int) -> None:
+    """Write the encoder of ``step`` alone."""
+    path = encoder_path(trainee.run.folder, step)
+    save_encoder(path, trainee.method.encoder, about_encoder(trainee.run, step))
+
+
+@contextlib.contextmanager
+def process_group() -> Iterator[tuple[int, int]]:
+    """Join the processes that torchrun started; yield this one's rank and their number."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        yield 0, 1
+        return
+    if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    try:
+        yield dist.get_rank(), dist.get_world_size()
+    finally:
+        dist.destroy_process_group()
+
+
+def main() -> None:
+    """Train the run in a folder; what each of torchrun's processes executes."""
+    parser = argparse.ArgumentParser(prog="python -m deaps.train", description=main.__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--device", default="auto")
+    arguments = parser.parse_args()
+    train_run(arguments.folder, device=arguments.device)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""The commands of the training half: each is a thin shell over one library call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deaps.config import METHOD_NAMES
+from flows.cli_options import Config, Overrides, Preset, settings_from, stop
+
+Encoder = Annotated[
+    Path | None, typer.Option(help="Encoder file (default: the one that is shipped).")
+]
+
+
+def train(
+    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHOD_NAMES)}.")] = "deaps",
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Train a method on the published snapshot; go on where an earlier training stopped.
+
+    Example: deaps train --method deaps --set training.iterations=1000
+    """
+    settings = settings_from(preset, config, overrides)
+    if method not in METHOD_NAMES:
+        stop(f"no method {method!r}; possible: {', '.join(METHOD_NAMES)}")
+    typer.echo("starting Prefect's embedded server ...", err=True)
+    from deaps.train import NonFiniteError
+    from flows.train import train as train_flow
+
+    try:
+        name = train_flow(
+            method=method,
+            preset=preset,
+            config=str(config) if config else None,
+            overrides=overrides,
+        )
+    except (NonFiniteError, OSError, ValueError) as error:
+        stop(str(error))
+    typer.echo(f"run: {settings.store.root / 'runs' / name}")
+
+
+def embed(
+    source: Annotated[str, typer.Argument(help="A recording's file, or a data set's name.")],
+    out: Annotated[Path, typer.Option(help="Parquet file to write.")] = Path("embeddings.parquet"),
+    encoder: Encoder = None,
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Write the representation of every window of a file or a data set to Parquet.
+
+    Example: deaps embed night.edf --out night.parquet
+    """
+    settings = settings_from(preset, config, overrides)
+    from flows.embedding import embed_source
+
+    try:
+        n_windows = embed_source(settings, source, encoder, out)
+    except (OSError, ValueError) as error:
+        stop(str(error))
+    typer.echo(f"{n_windows:,} windows: {out}")
+
+
+def export(
+    out: Annotated[Path, typer.Argument(help="ONNX file to write.")],
+    encoder: Encoder = None,
+) -> None:
+    """Write an encoder as ONNX, checked against torch.
+
+    Example: deaps export encoder.onnx --encoder store/runs/RUN/encoders/step-00030000.safetensors
+    """
+    from deaps.onnx_export import export_onnx
+
+    try:
+        difference = export_onnx(encoder, out)
+    except (OSError, ValueError) as error:
+        stop(str(error))
+    typer.echo(f"{out}: differs from torch by at most {difference:.1e}")

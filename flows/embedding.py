@@ -1,0 +1,50 @@
+"""Representations of a file or of a data set in the store, with any encoder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from deaps.device import choose_device
+from deaps.embed import embed_dataset, embed_windows, embedding_table
+from deaps.encoder_file import load_encoder
+from flows.config import Settings
+from preprocessing.chain import process
+from preprocessing.datasets import DATASETS
+from preprocessing.datasets.folder import read_file
+from storage.atomic import replacing
+
+
+def embed_source(settings: Settings, source: str, encoder: Path | None, out: Path) -> int:
+    """Write the representations of ``source``, a data set's name or a file; return how many.
+
+    Windows that the gate closes are left out. A file's windows have recording_id 0; they are
+    normalised by their recording.
+    """
+    if source in DATASETS:
+        return embed_dataset(
+            settings.store.root,
+            source,
+            load_encoder(encoder),
+            out,
+            normalise=settings.store.normalise,
+            device=choose_device(settings.execution.device),
+        )
+    return _embed_file(settings, Path(source), encoder, out)
+
+
+def _embed_file(settings: Settings, path: Path, encoder: Path | None, out: Path) -> int:
+    if not path.exists():
+        raise ValueError(f"{path} is neither a file nor one of {', '.join(DATASETS)}")
+    raw = read_file(path, settings.signal.channels)
+    processed = process(raw, signal=settings.signal, quality=settings.quality)
+    rows = np.flatnonzero(~processed.gate.closed).astype(np.int32)
+    windows = processed.windows[rows].astype(np.float32)
+    device = choose_device(settings.execution.device)
+    found = embed_windows(load_encoder(encoder), windows, device=device)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(out) as temporary:
+        pq.write_table(embedding_table(np.zeros_like(rows), rows, found), temporary)
+    return len(rows)

@@ -1,0 +1,91 @@
+"""The training stage: one method on the published snapshot, recorded in the index."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from flows.prefect_home import end_stray_servers, prepare_prefect, remember_server
+
+prepare_prefect()
+
+from prefect import flow, task  # noqa: E402
+from prefect.artifacts import create_markdown_artifact  # noqa: E402
+from prefect.cache_policies import NO_CACHE  # noqa: E402
+
+from deaps.metrics import read_metrics  # noqa: E402
+from deaps.run_folder import Run, create_run, open_run  # noqa: E402
+from flows.config import ExecutionSettings, load_settings  # noqa: E402
+from flows.progress import StageProgress  # noqa: E402
+from flows.training_plan import training_plan  # noqa: E402
+from storage.republish import republish  # noqa: E402
+
+_CURVE_POINTS = 20
+
+
+@flow(name="deaps-train")
+def train(
+    method: str = "deaps",
+    preset: str | None = None,
+    config: str | None = None,
+    overrides: list[str] | None = None,
+) -> str:
+    """Train one method on the published snapshot and return the run's name."""
+    end_stray_servers()
+    remember_server()
+    settings = load_settings(
+        preset=preset, config=Path(config) if config else None, overrides=overrides or ()
+    )
+    run = create_run(settings.store.root, training_plan(settings, method))
+    finish(run.folder, settings.execution)
+    show_curve(run)
+    republish(settings.store.root)
+    return run.name
+
+
+@task(cache_policy=NO_CACHE, persist_result=False, task_run_name="train {folder.name}")
+def finish(folder: Path, execution: ExecutionSettings) -> None:
+    """Train the run in ``folder`` to its end, in this process or in several."""
+    if execution.processes_per_node > 1 or execution.nodes > 1:
+        train_in_processes(folder, execution)
+    else:
+        train_here(folder, execution)
+
+
+def train_here(folder: Path, execution: ExecutionSettings) -> None:
+    """Train in this process, with a progress bar."""
+    from deaps.train import train_run
+
+    run = open_run(folder)
+    with StageProgress(f"training {run.name}", run.plan.iterations, key="training") as progress:
+
+        def report(step: int, _: int, row: dict[str, float]) -> None:
+            progress.advance(step - progress.done, f"loss {row['loss']:.4f}")
+
+        train_run(folder, device=execution.device, progress=report)
+
+
+def train_in_processes(folder: Path, execution: ExecutionSettings) -> None:
+    """Train with torchrun, ``processes_per_node`` processes on each of ``nodes`` machines."""
+    command = [
+        sys.executable, "-m", "torch.distributed.run",
+        f"--nproc-per-node={execution.processes_per_node}",
+        f"--nnodes={execution.nodes}",
+        *(["--standalone"] if execution.nodes == 1 else
+          ["--rdzv-backend=c10d", f"--rdzv-endpoint={execution.rendezvous}"]),
+        "-m", "deaps.train", str(folder), f"--device={execution.device}",
+    ]  # fmt: skip
+    subprocess.run(command, env={"OMP_NUM_THREADS": "1", **os.environ}, check=True)  # noqa: S603
+
+
+def show_curve(run: Run) -> None:
+    """Leave the loss curve and the measures of collapse in Prefect's pages."""
+    rows = read_metrics(run.folder)
+    every = max(1, len(rows) // _CURVE_POINTS)
+    names = ("step", "loss", "representation_std", "effective_rank", "windows_per_s")
+    lines = [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}"]
+    lines += [f"| {' | '.join(f'{row[n]:.4g}' for n in names)} |" for row in rows[::every]]
+    text = f"## Run {run.name}\n\n" + "\n".join(lines)
+    create_markdown_artifact(text, key="training-curve")

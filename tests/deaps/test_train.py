@@ -1,0 +1,221 @@
+"""The training loop: what it leaves, and that kills change nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from deaps.checkpoints import CHECKPOINTS, encoder_files
+from deaps.config import METHOD_NAMES
+from deaps.encoder_file import load_encoder
+from deaps.methods import METHODS
+from deaps.metrics import read_metrics
+from deaps.run_folder import Run, RunError, open_run
+from deaps.train import NonFiniteError, train_run
+from tests.deaps.training_store import make_run, make_training_store
+
+TIMES = {"step_s", "windows_per_s", "waiting_share"}
+
+
+class StoppedError(Exception):
+    """Stands for a kill."""
+
+
+@pytest.fixture(scope="session")
+def made_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_training_store(tmp_path_factory.mktemp("made") / "store")
+
+
+@pytest.fixture
+def store(made_store: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made_store, tmp_path / "store"))
+
+
+def last_state(run: Run) -> tuple[dict[str, torch.Tensor], Any]:
+    newest = sorted((run.folder / CHECKPOINTS).glob("step-*"))[-1]
+    state = torch.load(newest / "state.pt", weights_only=True)
+    return load_file(newest / "weights.safetensors"), state
+
+
+def curve(run: Run) -> list[dict[str, float]]:
+    return [{k: v for k, v in row.items() if k not in TIMES} for row in read_metrics(run.folder)]
+
+
+def assert_same(one: Run, other: Run) -> None:
+    (weights, state), (other_weights, other_state) = last_state(one), last_state(other)
+    assert all(torch.equal(weights[name], other_weights[name]) for name in weights)
+    moments, other_moments = state["optimizer"]["state"], other_state["optimizer"]["state"]
+    for key, values in moments.items():
+        assert all(torch.equal(values[n], other_moments[key][n]) for n in values)
+    assert torch.equal(state["rng"], other_state["rng"])
+    assert curve(one) == curve(other)
+
+
+def test_names_agree_with_the_methods() -> None:
+    assert tuple(METHODS) == METHOD_NAMES
+
+
+@pytest.mark.parametrize("method", METHOD_NAMES)
+def test_every_method_trains_and_leaves_an_encoder(store: Path, method: str) -> None:
+    run = train_run(make_run(store, method, iterations=2, tfc_iterations=2).folder, device="cpu")
+    assert run.finished
+    (first, _), (last, path) = encoder_files(run.folder)
+    assert (first, last) == (0, 2)
+    width = 256 if method == "tf-c" else 128
+    assert load_encoder(path)(torch.randn(3, 1000)).shape == (3, width)
+
+
+def test_metrics_tell_loss_speed_and_collapse(store: Path) -> None:
+    run = train_run(make_run(store, "deaps").folder, device="cpu")
+    rows = read_metrics(run.folder)
+    assert [row["step"] for row in rows] == [1, 2, 3, 4, 5, 6]
+    assert {
+        "loss", "static", "gradual", "covariance", "learning_rate", "gradient_norm",
+        "representation_std", "effective_rank", "windows_per_s", "waiting_share", "step_s",
+    } <= set(rows[0])  # fmt: skip
+
+
+def test_run_json_says_what_was_trained_on_what(store: Path) -> None:
+    run = train_run(make_run(store).folder, device="cpu")
+    told = json.loads((run.folder / "run.json").read_text())
+    assert (told["method"], told["iterations"]) == ("byol", 6)
+    assert told["snapshot"] == run.snapshot_id
+    assert told["config"]["training"]["seed"] == 3
+
+
+def test_finished_run_is_left_alone(store: Path) -> None:
+    run = train_run(make_run(store).folder, device="cpu")
+    before = {p: p.stat().st_mtime_ns for p in run.folder.rglob("*")}
+    train_run(make_run(store).folder, device="cpu")
+    assert {p: p.stat().st_mtime_ns for p in run.folder.rglob("*")} == before
+
+
+@pytest.mark.parametrize("method", ["deaps", "mixing-up"])
+@pytest.mark.parametrize("stop_at", [1, 3, 5])
+def test_stopped_run_goes_on_bit_for_bit(
+    store: Path, tmp_path: Path, method: str, stop_at: int
+) -> None:
+    whole = train_run(make_run(store, method).folder, device="cpu")
+    copied = Path(shutil.copytree(store, tmp_path / "copy", ignore=lambda *_: ["runs"]))
+    run = make_run(copied, method)
+
+    def stop(step: int, total: int, row: dict[str, float]) -> None:
+        if step == stop_at:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        train_run(run.folder, device="cpu", progress=stop)
+    assert not run.finished
+    assert_same(train_run(run.folder, device="cpu"), whole)
+
+
+def test_damaged_newest_checkpoint_costs_only_time(store: Path, tmp_path: Path) -> None:
+    whole = train_run(make_run(store).folder, device="cpu")
+    copied = Path(shutil.copytree(store, tmp_path / "copy", ignore=lambda *_: ["runs"]))
+    run = make_run(copied)
+
+    def stop(step: int, total: int, row: dict[str, float]) -> None:
+        if step == 5:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        train_run(run.folder, device="cpu", progress=stop)
+    newest = sorted((run.folder / CHECKPOINTS).glob("step-*"))[-1]
+    (newest / "weights.safetensors").write_bytes(b"cut")
+    said: list[str] = []
+    assert_same(train_run(run.folder, device="cpu", say=said.append), whole)
+    assert "damaged" in said[0]
+    assert "from step 2" in said[1]
+
+
+def test_loss_that_is_no_number_stops_and_keeps_the_checkpoint(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run(store)
+    forward = METHODS["byol"].forward
+    calls = []
+
+    def spoiled(self: Any, batch: Any) -> dict[str, torch.Tensor]:
+        calls.append(1)
+        terms = forward(self, batch)
+        return terms | {"loss": terms["loss"] * float("nan")} if len(calls) == 5 else terms
+
+    monkeypatch.setattr(METHODS["byol"], "forward", spoiled)
+    with pytest.raises(NonFiniteError, match="the loss is nan at step 5; the last checkpoint"):
+        train_run(run.folder, device="cpu")
+    weights, _ = last_state(run)
+    assert all(torch.isfinite(value).all() for value in weights.values())
+
+
+def test_settings_and_snapshot_name_the_run(store: Path) -> None:
+    one, other = make_run(store), make_run(store, seed=4)
+    assert one.folder != other.folder
+    assert make_run(store).folder == one.folder
+    assert one.folder.name.startswith("byol-")
+
+
+def test_run_keeps_the_index_it_started_from(store: Path) -> None:
+    run = make_run(store)
+    assert run.index.samefile(store / "index.duckdb")
+
+
+def test_folder_without_a_run_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="no run at"):
+        open_run(tmp_path)
+
+
+def torchrun(run: Run, processes: int) -> subprocess.CompletedProcess[str]:
+    command = [
+        sys.executable, "-m", "torch.distributed.run", "--standalone",
+        f"--nproc-per-node={processes}", "-m", "deaps.train", str(run.folder), "--device=cpu",
+    ]  # fmt: skip
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+
+
+def test_two_processes_learn_what_one_does(store: Path, tmp_path: Path) -> None:
+    one = train_run(make_run(store, "deaps", iterations=3).folder, device="cpu")
+    copied = Path(shutil.copytree(store, tmp_path / "copy", ignore=lambda *_: ["runs"]))
+    two = make_run(copied, "deaps", iterations=3)
+    done = torchrun(two, 2)
+    assert done.returncode == 0, done.stderr
+    for row, other in zip(curve(one), curve(two), strict=True):
+        assert other["loss"] == pytest.approx(row["loss"], abs=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [1, 2])
+def test_killed_training_goes_on_bit_for_bit(store: Path, tmp_path: Path, processes: int) -> None:
+    whole = make_run(store, "deaps", iterations=12, checkpoint_every=3)
+    assert torchrun(whole, processes).returncode == 0
+    copied = Path(shutil.copytree(store, tmp_path / "copy", ignore=lambda *_: ["runs"]))
+    run = make_run(copied, "deaps", iterations=12, checkpoint_every=3)
+    command = [
+        sys.executable, "-m", "torch.distributed.run", "--standalone",
+        f"--nproc-per-node={processes}", "-m", "deaps.train", str(run.folder), "--device=cpu",
+    ]  # fmt: skip
+    process = subprocess.Popen(
+        command, start_new_session=True, stderr=subprocess.DEVNULL,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while len(read_metrics(run.folder)) < 5 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not run.finished
+    assert torchrun(run, processes).returncode == 0
+    assert_same(run, whole)
