@@ -34,7 +34,7 @@ class _GatherRows(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Tensor:
-        gradient = gradients[0].contiguous()
+        gradient = gradients[0].clone(memory_format=torch.contiguous_format)
         dist.all_reduce(gradient)
         return gradient[ctx.rank :: ctx.world].contiguous()
 

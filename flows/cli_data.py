@@ -114,12 +114,12 @@ def query(
     """
     import duckdb
 
-    from flows.query_output import print_csv, print_table
+    from flows.query_output import ROWS_ASKED, print_csv, print_table
     from storage.query import run_query
 
     settings = settings_from(preset, config, overrides)
     try:
-        table = run_query(settings.store.root, sql)
+        table = run_query(settings.store.root, sql, limit=None if csv else ROWS_ASKED)
     except (duckdb.Error, OSError, ValueError) as error:
         stop(str(error))
     (print_csv if csv else print_table)(table)
@@ -138,10 +138,12 @@ def doctor(
     from storage.doctor import check_store
 
     findings = check_store(settings_from(preset, config, overrides).store.root, verify=verify)
+    errors = sum(finding.is_error for finding in findings)
     for finding in findings:
         typer.echo(str(finding))
-    typer.echo(f"{len(findings)} findings" if findings else "the store is whole")
-    if findings:
+    spare = len(findings) - errors
+    typer.echo(f"{errors} errors, {spare} spare files" if findings else "the store is whole")
+    if errors:
         raise typer.Exit(1)
 
 
@@ -182,16 +184,20 @@ def _run_flow(
 ) -> None:
     # Imported here: Prefect takes seconds to import and to start.
     typer.echo("starting Prefect's embedded server and the workers ...", err=True)
+    import duckdb
+
+    from flows.interrupt import stop_at_once
     from flows.preprocess import preprocess as preprocess_flow
 
     try:
-        preprocess_flow(
-            preset=preset,
-            config=str(config) if config else None,
-            overrides=overrides,
-            only=only,
-        )
-    except OSError as error:
+        with stop_at_once():
+            preprocess_flow(
+                preset=preset,
+                config=str(config) if config else None,
+                overrides=overrides,
+                only=only,
+            )
+    except (OSError, ValueError, duckdb.Error) as error:
         stop(f"the store cannot be written: {error}; what was done is kept, run it again")
 
 

@@ -16,32 +16,38 @@ Encoder = Annotated[
 
 
 def train(
-    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHOD_NAMES)}.")] = "deaps",
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help=f"{', '.join(METHOD_NAMES)}; may be repeated (default: deaps)."),
+    ] = None,
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
 ) -> None:
-    """Train a method on the published snapshot; go on where an earlier training stopped.
+    """Train methods on the published snapshot; go on where an earlier training stopped.
 
     Example: deaps train --method deaps --set training.iterations=1000
     """
     settings = settings_from(preset, config, overrides)
-    if method not in METHOD_NAMES:
-        stop(f"no method {method!r}; possible: {', '.join(METHOD_NAMES)}")
+    if unknown := [name for name in method or () if name not in METHOD_NAMES]:
+        stop(f"no method {unknown[0]!r}; possible: {', '.join(METHOD_NAMES)}")
     typer.echo("starting Prefect's embedded server ...", err=True)
     from deaps.train import NonFiniteError
+    from flows.interrupt import stop_at_once
     from flows.train import train as train_flow
 
     try:
-        name = train_flow(
-            method=method,
-            preset=preset,
-            config=str(config) if config else None,
-            overrides=overrides,
-        )
+        with stop_at_once():
+            names = train_flow(
+                methods=method,
+                preset=preset,
+                config=str(config) if config else None,
+                overrides=overrides,
+            )
     except (NonFiniteError, OSError, ValueError) as error:
         stop(str(error))
-    typer.echo(f"run: {settings.store.root / 'runs' / name}")
+    for name in names:
+        typer.echo(f"run: {settings.store.root / 'runs' / name}")
 
 
 def embed(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from deaps.config import (
     ContrastSettings,
@@ -29,7 +29,11 @@ PRESET_FOLDER = Path(__file__).parent / "presets"
 CONFIG_NAME = "deaps.toml"
 CONFIG_VARIABLE = "DEAPS_CONFIG"
 
-DataRoot = Annotated[Path | None, Field(strict=False)]
+DataRoot = Annotated[
+    Path | None,
+    Field(strict=False),
+    AfterValidator(lambda path: path and path.expanduser()),
+]
 
 
 class ConfigError(ValueError):

@@ -43,7 +43,7 @@ def end_stray_servers() -> list[int]:
     Only processes that this project noted, and only while they still are such servers.
     """
     ended = []
-    for note in _notes().glob("*"):
+    for note in _notes().glob("[0-9]*"):
         server, owner = int(note.name), int(note.read_text() or 0)
         if _command(owner):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -93,13 +94,17 @@ def bring_up_to_date(
 
     Workers are started for it unless ``client`` brings them.
     """
-    with writing_windows(settings.store.root):
+    with writing_windows(settings.store.root, say_waiting=_say):
         found = scan(settings, only)
         results = run_batches(settings, found.todo(), client)
         rows = [row for result in results for row in result.rows]
         snapshot = publish(found, rows, settings)
     show_summary(settings.store.root)
     return Outcome(len(rows), snapshot, sum(result.busy_s for result in results))
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)  # noqa: T201
 
 
 def run_batches(

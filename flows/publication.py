@@ -41,7 +41,7 @@ def result_settings(settings: Settings) -> dict[str, object]:
 def _dataset_rows(
     dataset: DatasetScan, rows: dict[tuple[str, str], RecordingRow], tables: CohortTables
 ) -> Iterator[RecordingRow]:
-    has_tables = bool(DATASETS[dataset.job.dataset].table_files(dataset.job.root))
+    has_tables = DATASETS[dataset.job.dataset].has_tables
     for name, found in dataset.found.items():
         row = rows[dataset.job.dataset, name]
         yield _with_facts(row, found, tables.facts.get(name, Facts()) if has_tables else None)

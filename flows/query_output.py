@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MOST_ROWS = 40
+ROWS_ASKED = _MOST_ROWS + 1
+"""Rows to ask for when a table is printed: one more, to know whether there are more."""
+
 _MOST_COLUMNS = 14
 _MOST_RECORDS = 5
 _MOST_CHARACTERS = 60
@@ -33,7 +36,7 @@ def print_table(table: pa.Table) -> None:
         shown.add_row(*(Text(_cell(value)) for value in row.values()))
     console().print(shown)
     if table.num_rows > _MOST_ROWS:
-        print(f"{_MOST_ROWS} of {table.num_rows:,} rows; --csv writes all")  # noqa: T201
+        print(f"the first {_MOST_ROWS} rows; --csv writes all")  # noqa: T201
 
 
 def _print_records(table: pa.Table) -> None:
@@ -42,7 +45,7 @@ def _print_records(table: pa.Table) -> None:
     width = max(map(len, table.column_names))
     for number, row in enumerate(table.slice(0, _MOST_RECORDS).to_pylist(), start=1):
         lines = [f"{name:>{width}}  {_cell(value)}" for name, value in row.items()]
-        console().print(f"row {number} of {table.num_rows:,}", *lines, "", sep="\n", markup=False)
+        console().print(f"row {number}", *lines, "", sep="\n", markup=False)
 
 
 def print_csv(table: pa.Table) -> None:

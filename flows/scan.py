@@ -20,6 +20,7 @@ from flows.job import Job, printable, stat_source
 from preprocessing.datasets import DATASETS
 from preprocessing.recording import FoundRecording
 from storage.digest import digest_of
+from storage.layout import resolve_root
 from storage.published import PublishedSources, PublishedState, SourceStamp, load_published
 from storage.schema import SourceFile
 
@@ -88,8 +89,11 @@ def scan(settings: Settings, only: Collection[str] = ()) -> Scan:
         raise ConfigError(f"data set {unknown[0]!r} has no data.{unknown[0]} (configured: {known})")
     if not roots:
         raise ConfigError("no data set is configured; give one, e.g. --set data.mitdb=/path/to/it")
-    published = load_published(settings.store.root)
-    store = settings.store.root
+    try:
+        store = resolve_root(settings.store.root)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    published = load_published(store)
     jobs = [
         Job(name, root, store, settings.signal, settings.quality)
         for name, root in roots.items()
@@ -125,7 +129,8 @@ def _scan_dataset(job: Job, published: PublishedState | None) -> DatasetScan:
         found=found,
         todo=todo,
         removed=tuple(name for name in known if name not in found),
-        tables_changed=fingerprint != _published_fingerprint(job.dataset, published),
+        tables_changed=bool(known)
+        and fingerprint != _published_fingerprint(job.dataset, published),
         fingerprint=fingerprint,
         scanned_at_ns=now,
     )
@@ -152,7 +157,8 @@ def _sources_unchanged(root: Path, found: FoundRecording, known: PublishedSource
             now = stat_source(folder, path, role)
         except OSError:
             return False
-        if _identity(now) != _identity(before) or now.mtime_ns > at_rest_since:
+        just_written = at_rest_since < now.mtime_ns <= known.checked_at_ns
+        if _identity(now) != _identity(before) or just_written:
             return False
     return True
 

@@ -103,7 +103,10 @@ def _cells(row: dict[str, Any]) -> dict[str, str]:
 
 def problem_rows(summary: Summary) -> list[dict[str, str]]:
     """Return what was set aside, flagged or missing, one line for each kind."""
-    lines = [("quarantined", r["dataset"], r["reason"], r) for r in summary.quarantined]
+    lines = [
+        ("quarantined", r["dataset"], r["reason"] if r["recordings"] == 1 else r["kind"], r)
+        for r in summary.quarantined
+    ]
     lines += [("flagged", r["dataset"], r["note"], r) for r in summary.notes]
     rows = [
         {

@@ -1,4 +1,4 @@
-"""The training stage: one method on the published snapshot, recorded in the index."""
+"""The training stage: methods on the published snapshot, recorded in the index."""
 
 from __future__ import annotations
 
@@ -20,29 +20,33 @@ from deaps.run_folder import Run, create_run, open_run  # noqa: E402
 from flows.config import ExecutionSettings, load_settings  # noqa: E402
 from flows.progress import StageProgress  # noqa: E402
 from flows.training_plan import training_plan  # noqa: E402
-from storage.republish import republish  # noqa: E402
+from storage.publish import republish  # noqa: E402
 
 _CURVE_POINTS = 20
 
 
 @flow(name="deaps-train")
 def train(
-    method: str = "deaps",
+    methods: list[str] | None = None,
     preset: str | None = None,
     config: str | None = None,
     overrides: list[str] | None = None,
-) -> str:
-    """Train one method on the published snapshot and return the run's name."""
+) -> list[str]:
+    """Train methods on the published snapshot, DEAPS by default; return the runs' names."""
     end_stray_servers()
     remember_server()
     settings = load_settings(
         preset=preset, config=Path(config) if config else None, overrides=overrides or ()
     )
-    run = create_run(settings.store.root, training_plan(settings, method))
-    finish(run.folder, settings.execution)
-    show_curve(run)
-    republish(settings.store.root)
-    return run.name
+    runs = [
+        create_run(settings.store.root, training_plan(settings, method))
+        for method in methods or ["deaps"]
+    ]
+    for run in runs:
+        finish(run.folder, settings.execution)
+        show_curve(run)
+        republish(settings.store.root)
+    return [run.name for run in runs]
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="train {folder.name}")

@@ -15,10 +15,13 @@ from preprocessing.config import QualitySettings, SignalSettings
 from preprocessing.gate import Gate, judge
 from preprocessing.polarity import polarity_score
 from preprocessing.quality import QualityScores, score_windows
-from preprocessing.recording import RawRecording
+from preprocessing.recording import MAX_DURATION_S, RawRecording, UnreadableRecordingError
 from preprocessing.rhythm import label_windows
 from preprocessing.signal import bridge_gaps, highpass, normalise, resample
 from storage.schema import WINDOW_S, WINDOW_SAMPLES, Quality
+
+_RATES_HZ = (40.0, 20_000.0)
+"""Rates that an ECG can have; below, there is nothing left of a QRS complex."""
 
 _UNACCEPTABLE = np.int8(list(Quality).index(Quality.UNACCEPTABLE))
 
@@ -58,8 +61,9 @@ def process(
     The indices are computed from the stored float16 values, so that anyone can compute them
     again from a window file; windows that the gate closes are Unacceptable whatever they say.
     """
-    duration_s = raw.signal.size / raw.fs
-    n_windows = int(duration_s / WINDOW_S + 1e-9)
+    duration_s = checked_duration(raw)
+    stored, mean_mv, std_mv = _clean(raw, signal)
+    n_windows = min(int(duration_s / WINDOW_S + 1e-9), stored.size // WINDOW_SAMPLES)
     gate = judge(
         raw.signal,
         raw.fs,
@@ -68,7 +72,6 @@ def process(
         clip_share=quality.clip_share,
         clip_run=quality.clip_run,
     )
-    stored, mean_mv, std_mv = _clean(raw, signal)
     windows = stored[: n_windows * WINDOW_SAMPLES].reshape(n_windows, WINDOW_SAMPLES)
     values = windows.astype(np.float32)  # numpy computes slowly in float16
     polarity = polarity_score(values[~gate.closed])
@@ -90,6 +93,27 @@ def process(
         std_mv=std_mv,
         polarity=polarity,
     )
+
+
+def checked_duration(raw: RawRecording) -> float:
+    """Return the recording's length in seconds.
+
+    Raises
+    ------
+    UnreadableRecordingError
+        If rate or length cannot be an ECG's: they would be resampled for hours.
+    """
+    lowest, highest = _RATES_HZ
+    if not lowest <= raw.fs <= highest:
+        raise UnreadableRecordingError(
+            f"sampling rate: {raw.fs:g} Hz is outside {lowest:g} to {highest:g}"
+        )
+    duration_s = raw.signal.size / raw.fs
+    if duration_s > MAX_DURATION_S:
+        raise UnreadableRecordingError(
+            f"length: {duration_s / 3600:.0f} h is more than {MAX_DURATION_S / 3600:.0f}"
+        )
+    return duration_s
 
 
 def _clean(raw: RawRecording, settings: SignalSettings) -> tuple[NDArray[np.float16], float, float]:

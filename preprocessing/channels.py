@@ -9,7 +9,9 @@ from preprocessing.recording import UnreadableRecordingError
 ECG_ALIASES = (
     "ECG", "EKG", "ECG1", "EKG1", "ECG 1", "EKG 1", "ECG I", "EKG I", "ECG-I", "ECG II", "EKG II",
     "ECG2", "EKG2", "ECG 2", "EKG 2", "MLII", "II", "I", "ECGL", "ECG L", "EKG L", "ECG-LA", "ECG0",
-    "ECG1-ECG2", "EKG1-EKG2", "ECG L-ECG R", "ECGL-ECGR", "V5", "V2", "V1",
+    "ECG EKG", "ECG-REF", "EKG-REF", "ECG1-REF", "ECG LEAD II", "ECG II-REF",
+    "ECG LA-RA", "EKG LA-RA", "ECG V1", "ECG V2", "ECG V5", "ECG1-ECG2", "EKG1-EKG2", "ECG L-ECG R",
+    "ECGL-ECGR", "V5", "V2", "V1",
 )  # fmt: skip
 """Labels that polysomnographs and Holter recorders give to an ECG lead, the preferred first."""
 

@@ -23,6 +23,15 @@ def parse_sex(text: str | None) -> Sex | None:
     return _SEXES.get(key.lstrip("0") or key)
 
 
+def parse_visit(text: str | None) -> int | None:
+    """Return a visit's number, ``2`` or ``2.0``, or None where it is none from 1 to 10,000."""
+    try:
+        visit = float((text or "").strip())
+    except ValueError:
+        return None
+    return int(visit) if visit.is_integer() and 1 <= visit <= 10_000 else None
+
+
 def parse_age(text: str | None) -> float | None:
     """Return an age in years, or None where it is empty or not an age."""
     try:
@@ -44,12 +53,22 @@ def read_columns(
     if text is None:
         return [], warnings
     reader = csv.DictReader(io.StringIO(text))
-    names = {name.strip().lower(): name for name in reader.fieldnames or ()}
+    names = {name.strip().lower(): name for name in _field_names(reader)}
     missing = [column for column in columns if column.lower() not in names]
     if missing:
         warnings.append(f"{path.name}: no column {', '.join(map(repr, missing))}")
     present = {column: names[column.lower()] for column in columns if column not in missing}
-    return list(_rows(reader, present)), warnings
+    try:
+        return list(_rows(reader, present)), warnings
+    except csv.Error as error:
+        return [], [*warnings, f"{path.name}: not a CSV file ({error}); not read"]
+
+
+def _field_names(reader: csv.DictReader[str]) -> list[str]:
+    try:
+        return list(reader.fieldnames or ())
+    except csv.Error:
+        return []
 
 
 def _rows(reader: csv.DictReader[str], present: dict[str, str]) -> Iterator[dict[str, str]]:
@@ -58,7 +77,10 @@ def _rows(reader: csv.DictReader[str], present: dict[str, str]) -> Iterator[dict
 
 
 def _decode(path: Path, encoding: str) -> tuple[str | None, list[str]]:
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        return None, [f"{path.name}: cannot be read ({error.strerror})"]
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:1000]:
         return None, [f"{path.name}: not a {encoding} text file (UTF-16 or binary); not read"]
     try:

@@ -47,7 +47,7 @@ class QualitySettings(Section):
     beat_tolerance_s: Annotated[float, Field(gt=0)] = 0.15
     """Two detectors agree on a beat when they place it within this time, in seconds."""
 
-    flat_s: Annotated[float, Field(gt=0)] = 2.0
+    flat_s: Annotated[float, Field(ge=0.1, le=10)] = 2.0
     """A window is flat when its source samples stay unchanged for this long, in seconds."""
 
     clip_share: Annotated[float, Field(gt=0, le=1)] = 0.05

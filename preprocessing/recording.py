@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from storage.schema import Sex
 
 
+MAX_DURATION_S = 7 * 24 * 3600
+"""Longest recording that is believed, in seconds."""
+
+
 class Role(StrEnum):
     """What a source file gives to its recording."""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from storage.schema import FS
 
-_MAX_DENOMINATOR = 1000
+_MAX_DENOMINATOR = 4000
 
 
 def bridge_gaps(signal: NDArray[np.float32]) -> NDArray[np.float32]:

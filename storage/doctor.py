@@ -11,7 +11,7 @@ from storage.gc import temporary_files, window_files
 from storage.layout import index_path
 from storage.published import read_rows
 from storage.schema import RecordingRow
-from storage.snapshot import IndexMissingError, IndexVersionError, open_index
+from storage.snapshot import IndexMissingError, IndexVersionError, reading_index
 from storage.window_file import WindowFileError, signal_offset
 
 
@@ -27,6 +27,9 @@ class Finding:
     kind: str
     path: str
     message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}"
 
     @property
     def is_error(self) -> bool:
@@ -48,7 +51,7 @@ def check_store(root: Path | str, *, verify: bool = False) -> list[Finding]:
     store = Path(root)
     findings = list(_leftovers(store))
     try:
-        with open_index(index_path(store)) as connection:
+        with reading_index(index_path(store)) as connection:
             rows = read_rows(connection)
     except (IndexMissingError, IndexVersionError) as error:
         kind = "no index" if isinstance(error, IndexMissingError) else "index version"
@@ -63,16 +66,17 @@ def _check_file(store: Path, row: RecordingRow, *, verify: bool) -> Iterator[Fin
         return
     path, who = store / row.path, f"{row.dataset}/{row.name}"
     redo = "run deaps preprocess to make it again"
+    remove = "remove it, then run deaps preprocess to make it again"
     if not path.is_file():
         yield Finding("missing", row.path, f"window file of {who} is missing; {redo}")
     elif (size := path.stat().st_size) != row.bytes:
         message = f"window file of {who} has {size} bytes, not {row.bytes}; {redo}"
         yield Finding("size", row.path, message)
     elif verify and file_sha256(path) != row.file_sha256:
-        message = f"window file of {who} was changed: its SHA-256 differs; {redo}"
+        message = f"window file of {who} was changed: its SHA-256 differs; {remove}"
         yield Finding("sha256", row.path, message)
     elif (problem := _offset_problem(path, row)) is not None:
-        yield Finding("offset", row.path, f"window file of {who}: {problem}; {redo}")
+        yield Finding("offset", row.path, f"window file of {who}: {problem}; {remove}")
 
 
 def _offset_problem(path: Path, row: RecordingRow) -> str | None:

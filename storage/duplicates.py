@@ -59,6 +59,6 @@ def _marked(row: RecordingRow, original: str) -> RecordingRow:
 
 
 def _unmarked(row: RecordingRow) -> RecordingRow:
-    if is_marked_duplicate(row) and row.path:
+    if is_marked_duplicate(row):
         return replace(row, status=Status.OK, reason=None)
     return row

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from storage.layout import RUNS_FOLDER, WINDOWS_FOLDER, index_path, is_temporary
 from storage.locks import nobody_writing, publisher_lock
-from storage.snapshot import open_index
+from storage.snapshot import open_index, reading_index
 
 _STILL_WRITING_S = 3600
 
@@ -59,7 +59,7 @@ def _orphans(store: Path) -> list[Path]:
 def _named_files(store: Path) -> set[str]:
     named: set[str] = set()
     for index in [index_path(store), *sorted(store.glob(f"{RUNS_FOLDER}/*/index.duckdb"))]:
-        with open_index(index) as connection:
+        with reading_index(index) as connection:
             found = connection.execute("SELECT path FROM recordings WHERE path IS NOT NULL")
             named |= {path for (path,) in found.fetchall()}
     return named

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from storage.layout import LOCK_NAME, WRITERS_LOCK_NAME
@@ -23,14 +23,21 @@ def publisher_lock(root: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def writing_windows(root: Path) -> Iterator[None]:
-    """Keep ``gc`` away while window files are written that no index names yet.
+def writing_windows(
+    root: Path, *, say_waiting: Callable[[str], None] = lambda _: None
+) -> Iterator[None]:
+    """Be the only one who brings a store up to date, from the look at it to publication.
 
-    Any number of processes may write at a time.
+    Two at a time would each publish without the other's recordings, and ``gc`` would remove
+    files that no index names yet. ``say_waiting`` is told once if somebody else is at it.
     """
     root.mkdir(parents=True, exist_ok=True)
     with (root / WRITERS_LOCK_NAME).open("a") as stream:
-        fcntl.flock(stream, fcntl.LOCK_SH)
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say_waiting(f"another run is working on {root}; waiting for it to end")
+            fcntl.flock(stream, fcntl.LOCK_EX)
         yield
 
 

@@ -23,10 +23,15 @@ from storage.index_check import PublicationError, check_index, check_rows
 from storage.layout import index_path, resolve_root
 from storage.locks import publisher_lock
 from storage.outcomes import Outcomes, collect_outcomes
-from storage.published import published_ids
+from storage.published import load_published, published_ids
 from storage.recording_ids import assign_ids
 from storage.schema import SCHEMA_VERSION, DatasetRow, RecordingRow, Status
-from storage.snapshot import IndexVersionError, Snapshot, published_snapshot
+from storage.snapshot import (
+    IndexMissingError,
+    IndexVersionError,
+    Snapshot,
+    published_snapshot,
+)
 from storage.snapshot_digest import content_digest, snapshot_digest
 
 
@@ -56,14 +61,40 @@ def publish(
     store = resolve_root(root)
     store.mkdir(parents=True, exist_ok=True)
     with publisher_lock(store):
-        rows = mark_duplicates(recordings)
-        check_rows(store, rows)
-        outcomes = collect_outcomes(store)
-        snapshot = _describe(store, rows, datasets, settings, outcomes)
-        current = _current(store)
-        if current and current.content_digest == snapshot.content_digest:
-            return current
-        return _write(store, snapshot, rows, datasets, outcomes)
+        return _publish(store, recordings, datasets, settings)
+
+
+def republish(root: Path | str) -> Snapshot:
+    """Publish the same recordings with the runs and results that are there now.
+
+    Raises
+    ------
+    storage.snapshot.IndexMissingError
+        If nothing is published.
+    """
+    store = resolve_root(root)
+    with publisher_lock(store):
+        published = load_published(store)
+        if published is None:
+            raise IndexMissingError(f"no index in {store}; run deaps preprocess")
+        datasets = list(published.datasets.values())
+        return _publish(store, published.rows(), datasets, published.snapshot.settings)
+
+
+def _publish(
+    store: Path,
+    recordings: Sequence[RecordingRow],
+    datasets: Sequence[DatasetRow],
+    settings: Mapping[str, Any],
+) -> Snapshot:
+    rows = mark_duplicates(recordings)
+    check_rows(store, rows)
+    outcomes = collect_outcomes(store)
+    snapshot = _describe(store, rows, datasets, settings, outcomes)
+    current = _current(store)
+    if current and current.content_digest == snapshot.content_digest:
+        return current
+    return _write(store, snapshot, rows, datasets, outcomes)
 
 
 def _current(store: Path) -> Snapshot | None:

@@ -16,8 +16,8 @@ from storage.snapshot import (
     IndexMissingError,
     IndexVersionError,
     Snapshot,
-    open_index,
     read_snapshot,
+    reading_index,
 )
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class PublishedState:
 
     def rows(self) -> list[RecordingRow]:
         """Return all recordings by id, with their sources."""
-        with open_index(self.root) as connection, _collector_paused():
+        with reading_index(self.root) as connection, _collector_paused():
             return read_rows(connection)
 
 
@@ -77,16 +77,15 @@ def load_published(root: Path | str) -> PublishedState | None:
     An index of another schema version is none to go by: everything is then to be looked at.
     """
     try:
-        connection = open_index(root)
+        with reading_index(root) as connection, _collector_paused():
+            return PublishedState(
+                Path(root),
+                read_snapshot(connection),
+                _read_sources(connection),
+                {row.dataset: row for row in _read_datasets(connection)},
+            )
     except (IndexMissingError, IndexVersionError):
         return None
-    with connection, _collector_paused():
-        return PublishedState(
-            Path(root),
-            read_snapshot(connection),
-            _read_sources(connection),
-            {row.dataset: row for row in _read_datasets(connection)},
-        )
 
 
 def published_sources(root: Path | str) -> dict[RecordingKey, PublishedSources]:
@@ -97,13 +96,13 @@ def published_sources(root: Path | str) -> dict[RecordingKey, PublishedSources]:
 
 def published_ids(root: Path | str) -> tuple[dict[RecordingKey, int], int]:
     """Return the ids of published recordings and the next free id."""
+    names = "SELECT dataset, name, recording_id FROM recordings"
     try:
-        connection = open_index(root)
+        with reading_index(root) as connection:
+            rows = connection.execute(names).fetchall()
+            (next_id,) = connection.execute("SELECT next_recording_id FROM snapshot").fetchall()[0]
     except (IndexMissingError, IndexVersionError):
         return {}, _FIRST_ID
-    with connection:
-        rows = connection.execute("SELECT dataset, name, recording_id FROM recordings").fetchall()
-        (next_id,) = connection.execute("SELECT next_recording_id FROM snapshot").fetchall()[0]
     return {(dataset, name): number for dataset, name, number in rows}, int(next_id)
 
 

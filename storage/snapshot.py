@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,13 +70,29 @@ def open_index(root_or_file: Path | str) -> DuckDBPyConnection:
         connection.execute(f"ATTACH {literal(str(path.resolve()))} AS deaps (READ_ONLY)")
         connection.execute("USE deaps")
         _check_version(connection, path)
-    except duckdb.IOException as error:
+    except duckdb.Error as error:
         connection.close()
         raise IndexVersionError(f"{path} cannot be opened as an index: {error}") from error
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+@contextlib.contextmanager
+def reading_index(root_or_file: Path | str) -> Iterator[DuckDBPyConnection]:
+    """Give a read-only connection whose every error says that the index is damaged.
+
+    For our own questions, which a whole index always answers.
+    """
+    import duckdb
+
+    with open_index(root_or_file) as connection:
+        try:
+            yield connection
+        except duckdb.Error as error:
+            message = f"the index at {root_or_file} is damaged ({error}); run deaps preprocess"
+            raise IndexVersionError(message) from error
 
 
 def read_snapshot(connection: DuckDBPyConnection) -> Snapshot:
@@ -92,11 +110,10 @@ def read_snapshot(connection: DuckDBPyConnection) -> Snapshot:
 def published_snapshot(root: Path | str) -> Snapshot | None:
     """Return the snapshot that is published in a store, None if there is none."""
     try:
-        connection = open_index(root)
+        with reading_index(root) as connection:
+            return read_snapshot(connection)
     except IndexMissingError:
         return None
-    with connection:
-        return read_snapshot(connection)
 
 
 def _check_version(connection: DuckDBPyConnection, path: Path) -> None:

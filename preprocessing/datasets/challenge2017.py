@@ -9,7 +9,14 @@ from pathlib import Path
 
 from preprocessing.datasets.interface import list_files, list_folders
 from preprocessing.formats.matlab import read_mat_lead
-from preprocessing.recording import CohortTables, Facts, FoundRecording, RawRecording, Role
+from preprocessing.recording import (
+    CohortTables,
+    Facts,
+    FoundRecording,
+    RawRecording,
+    Role,
+    UnreadableRecordingError,
+)
 from preprocessing.rhythm import CHALLENGE_RHYTHMS
 
 _TRAINING = "training"
@@ -26,24 +33,25 @@ class Challenge2017:
     name = "challenge2017"
     title = "PhysioNet/CinC Challenge 2017"
     reads_channels = False
+    has_tables = True
 
     def find(self, root: Path) -> Iterator[FoundRecording]:
         """Yield each record once, training first; a record is a subject of its own."""
-        training = dict(_mat_files(root, _TRAINING if (root / _TRAINING).is_dir() else ""))
-        validation = dict(_mat_files(root, _VALIDATION))
+        training = dict(_records(root, _TRAINING if (root / _TRAINING).is_dir() else ""))
+        validation = dict(_records(root, _VALIDATION))
         for name in [*training, *(n for n in validation if n not in training)]:
-            path = training.get(name) or validation[name]
-            header = path.removesuffix(".mat") + ".hea"
-            files = [(path, Role.SIGNAL)]
-            if (root / header).exists():
-                files.append((header, Role.HEADER))
-            yield FoundRecording(self.name, name, name, 1, tuple(files))
+            files = training.get(name) or validation[name]
+            yield FoundRecording(self.name, name, name, 1, files)
 
     def read(
         self, root: Path, recording: FoundRecording, channels: tuple[str, ...]
     ) -> RawRecording:
         """Return the only lead."""
-        return read_mat_lead(root / recording.files[0][0])
+        path, role = recording.files[0]
+        if role is not Role.SIGNAL:
+            name = f"{recording.name}.mat"
+            raise UnreadableRecordingError(f"header without its signal file: {name}")
+        return read_mat_lead(root / path)
 
     def table_files(self, root: Path) -> list[Path]:
         """Return the label files, and the validation folder, whose names decide the split."""
@@ -53,7 +61,7 @@ class Challenge2017:
 
     def tables(self, root: Path) -> CohortTables:
         """Return label, rhythm and split per recording; labels outside N, A, O, ~ are counted."""
-        validation = dict(_mat_files(root, _VALIDATION))
+        validation = dict(_records(root, _VALIDATION))
         labels, source, warnings = _labels(root)
         unknown = Counter(label for label in labels.values() if label not in CHALLENGE_RHYTHMS)
         warnings += [
@@ -70,14 +78,17 @@ class Challenge2017:
         return CohortTables(facts, source, tuple(warnings))
 
 
-def _mat_files(root: Path, folder: str) -> Iterator[tuple[str, str]]:
+def _records(root: Path, folder: str) -> Iterator[tuple[str, tuple[tuple[str, Role], ...]]]:
+    """Yield the records in a folder and below, each with the files that are there."""
     prefix = f"{folder}/" if folder else ""
-    for name in list_files(root / folder):
-        if name.endswith(".mat"):
-            yield name.removesuffix(".mat"), prefix + name
+    present = set(names := list_files(root / folder))
+    stems = dict.fromkeys(name[:-4] for name in names if name.endswith((".mat", ".hea")))
+    for stem in stems:
+        roles = ((f"{stem}.mat", Role.SIGNAL), (f"{stem}.hea", Role.HEADER))
+        yield stem, tuple((prefix + name, role) for name, role in roles if name in present)
     for sub in list_folders(root / folder):
         if sub != _VALIDATION:
-            yield from _mat_files(root, prefix + sub)
+            yield from _records(root, prefix + sub)
 
 
 def _label_file(root: Path, folder: str) -> Path | None:
@@ -96,7 +107,7 @@ def _labels(root: Path) -> tuple[dict[str, str], str | None, list[str]]:
         if (path := _label_file(root, folder)) is None:
             continue
         source = path.name
-        for row in csv.reader(path.read_text(encoding="latin-1").splitlines()):
+        for row in csv.reader(path.read_text(encoding="utf-8-sig", errors="replace").splitlines()):
             if len(row) >= 2:
                 labels[row[0].rsplit("/", 1)[-1].strip()] = row[1].strip()
     if source is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from preprocessing.cohort_csv import parse_age, parse_sex, read_columns
+from preprocessing.cohort_csv import parse_age, parse_sex, parse_visit, read_columns
 from preprocessing.datasets.interface import list_files, list_folders
 from preprocessing.datasets.physionet_wfdb import wfdb_records
 from preprocessing.formats.edf import read_edf_lead
@@ -27,18 +27,18 @@ class Folder:
     name = "folder"
     title = "Folder of files"
     reads_channels = True
+    has_tables = True
 
     def find(self, root: Path) -> Iterator[FoundRecording]:
         """Yield every file of a known format below ``root``."""
         rows = {row.get("file", ""): row for row in _table(root)[0]}
         for path, files in _files(root, ""):
             row = rows.get(path, {})
-            visit = row.get("visit", "")
             yield FoundRecording(
                 dataset=self.name,
                 name=path,
                 subject=row.get("subject") or str(PurePosixPath(path).with_suffix("")),
-                visit=int(visit) if visit.isdigit() else 1,
+                visit=parse_visit(row.get("visit")) or 1,
                 files=files,
             )
 
@@ -56,12 +56,26 @@ class Folder:
     def tables(self, root: Path) -> CohortTables:
         """Return sex and age by file."""
         rows, warnings = _table(root)
+        warnings += _doubts(root, rows)
         facts = {
             row["file"]: Facts(parse_sex(row.get("sex")), parse_age(row.get("age")))
             for row in rows
             if row.get("file")
         }
         return CohortTables(facts, warnings=tuple(warnings))
+
+
+def _doubts(root: Path, rows: list[dict[str, str]]) -> list[str]:
+    """Return warnings on rows that name no file or no visit."""
+    known = {path for path, _ in _files(root, "")}
+    unknown = [row["file"] for row in rows if row.get("file") and row["file"] not in known]
+    odd = [row["visit"] for row in rows if row.get("visit") and not parse_visit(row["visit"])]
+    warnings = []
+    if unknown:
+        warnings.append(f"{TABLE_NAME}: {len(unknown)} rows name no file here, e.g. {unknown[0]!r}")
+    if odd:
+        warnings.append(f"{TABLE_NAME}: {len(odd)} visits are no numbers, e.g. {odd[0]!r}")
+    return warnings
 
 
 def read_file(path: Path, channels: tuple[str, ...]) -> RawRecording:
@@ -88,7 +102,8 @@ def _files(root: Path, folder: str) -> Iterator[tuple[str, tuple[tuple[str, Role
     for name in list_files(root / folder):
         path = prefix + name
         if path in headers:
-            yield path, (headers[path][0], *_wfdb_files(root, path), *headers[path][2:])
+            notes = (file for file in headers[path] if file[1] is Role.ANNOTATION)
+            yield path, (headers[path][0], *_wfdb_files(root, path), *notes)
         elif name.lower().endswith((".edf", *MNE_SUFFIXES)):
             yield path, ((path, Role.SIGNAL), *_brainvision_files(root, path))
     for sub in list_folders(root / folder):
@@ -97,7 +112,11 @@ def _files(root: Path, folder: str) -> Iterator[tuple[str, tuple[tuple[str, Role
 
 def _wfdb_files(root: Path, header: str) -> Iterator[tuple[str, Role]]:
     folder = PurePosixPath(header).parent
-    for name in signal_file_names(root / header):
+    try:
+        names = signal_file_names(root / header)
+    except OSError:  # no permission; reading it will say so
+        return
+    for name in names:
         path = str(folder / name)
         if (root / path).is_file():
             yield path, Role.SIGNAL

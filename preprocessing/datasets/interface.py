@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -25,6 +26,9 @@ class DataSet(Protocol):
     reads_channels: bool
     """Whether `read` uses the alias list of the settings; if not, a new list redoes nothing."""
 
+    has_tables: bool
+    """Whether sex, age and labels come from `tables`; if not, headers tell them."""
+
     def find(self, root: Path) -> Iterator[FoundRecording]:
         """Yield the recordings below ``root`` in order of name, without opening any file."""
 
@@ -41,16 +45,20 @@ class DataSet(Protocol):
 
 
 def list_files(folder: Path) -> list[str]:
-    """Return the names of the files in ``folder``, in order."""
-    if not folder.is_dir():
-        return []
-    with os.scandir(folder) as entries:
-        return sorted(e.name for e in entries if e.is_file())
+    """Return the names of the files in ``folder``, in order; empty where it cannot be read."""
+    return _names(folder, lambda entry: entry.is_file())
 
 
 def list_folders(folder: Path) -> list[str]:
-    """Return the names of the folders in ``folder``, in order."""
-    if not folder.is_dir():
-        return []
-    with os.scandir(folder) as entries:
-        return sorted(e.name for e in entries if e.is_dir())
+    """Return the names of the folders in ``folder``, in order; links are not followed."""
+    return _names(folder, lambda entry: entry.is_dir(follow_symlinks=False))
+
+
+def _names(folder: Path, wanted: Callable[[os.DirEntry[str]], bool]) -> list[str]:
+    names = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(OSError):  # a link that leads nowhere, or round in a circle
+                if wanted(entry):
+                    names.append(entry.name)
+    return sorted(names)

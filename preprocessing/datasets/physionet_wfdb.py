@@ -28,6 +28,7 @@ class _WfdbDataSet:
     name: str
     leads: tuple[str, ...]
     reads_channels = False
+    has_tables = False
 
     def read(
         self, root: Path, recording: FoundRecording, channels: tuple[str, ...]

@@ -23,6 +23,7 @@ class Shhs:
     name = "shhs"
     title = "Sleep Heart Health Study"
     reads_channels = True
+    has_tables = True
 
     def find(self, root: Path) -> Iterator[FoundRecording]:
         """Yield every EDF of both visits; a file with another name is a subject of its own."""

@@ -6,6 +6,7 @@ header is parsed and compared with the file's size here; edfio then reads the on
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preprocessing.channels import ECG_ALIASES, pick_channel
-from preprocessing.recording import RawRecording, UnreadableRecordingError
+from preprocessing.recording import MAX_DURATION_S, RawRecording, UnreadableRecordingError
 from preprocessing.units import millivolts_per
 
 _EDF_MAGIC = b"0       "
@@ -23,7 +24,6 @@ _FIXED_BYTES = 256
 _SAMPLE_BYTES = 2
 _ANNOTATIONS = "EDF Annotations"
 _TIME_KEEPING = re.compile(rb"([+-]\d+(?:\.\d+)?)\x14")
-_MAX_SPAN_S = 7 * 24 * 3600
 _SIGNAL_FIELDS = {
     "label": 16, "transducer": 80, "unit": 8, "physical_min": 8, "physical_max": 8,
     "digital_min": 8, "digital_max": 8, "prefiltering": 80, "samples": 8, "reserved": 32,
@@ -101,7 +101,7 @@ def _ranges(fields: dict[str, list[bytes]], kind: str) -> tuple[tuple[float, flo
 
 
 def _number(field: bytes, what: str) -> float:
-    text = field.decode("latin-1").strip().strip("\0")
+    text = field.decode("latin-1").strip(" \0")
     try:
         return float(text)
     except ValueError:
@@ -117,6 +117,8 @@ def read_edf_lead(path: Path, aliases: tuple[str, ...] = ECG_ALIASES) -> RawReco
     """
     header = _checked_header(path)
     index, note = pick_channel(header.labels, aliases)
+    if header.samples[index] == 0:
+        raise UnreadableRecordingError(f"zero length: {header.labels[index]} has no samples")
     n_records, truncated = _whole_records(header, path.stat().st_size)
     scale, offset, unit_note = _calibration(header, index)
     digital = _digital_samples(path, header, index)
@@ -139,9 +141,9 @@ def _checked_header(path: Path) -> EdfHeader:
     with path.open("rb") as file:
         start = file.read(_FIXED_BYTES)
         header = parse_edf_header(start + file.read(_FIXED_BYTES * _claimed_signals(start)))
-    if header.record_s <= 0 or min(header.samples) < 1:
+    if not 0 < header.record_s < math.inf or header.record_bytes <= 0 or min(header.samples) < 0:
         raise UnreadableRecordingError(
-            f"EDF header: data record of {header.record_s:g} s with {min(header.samples)} samples"
+            f"EDF header: data record of {header.record_s:g} s and {header.record_bytes} bytes"
         )
     return header
 
@@ -218,10 +220,9 @@ def spread_records(
     if (np.diff(starts) < records.shape[1]).any():
         raise UnreadableRecordingError("EDF+D: data records overlap or go back in time")
     n_samples = int(starts[-1]) + records.shape[1]
-    if n_samples > _MAX_SPAN_S * fs:
-        raise UnreadableRecordingError(
-            f"EDF+D: records span {n_samples / fs / 3600:.0f} h, more than {_MAX_SPAN_S / 3600:.0f}"
-        )
+    if n_samples > MAX_DURATION_S * fs:
+        hours, most = n_samples / fs / 3600, MAX_DURATION_S / 3600
+        raise UnreadableRecordingError(f"EDF+D: records span {hours:.0f} h, more than {most:.0f}")
     spread = np.full(n_samples, np.nan, dtype=np.float32)
     spread[(starts[:, None] + np.arange(records.shape[1])).ravel()] = signal
     return spread

@@ -27,6 +27,8 @@ def read_mat_lead(mat_path: Path) -> RawRecording:
         if isinstance(error, FileNotFoundError):
             raise
         raise UnreadableRecordingError(f"not a MATLAB file with 'val' ({error})") from None
+    if np.iscomplexobj(values) or values.ndim != 2 or min(values.shape) > 1:
+        raise UnreadableRecordingError(f"not one lead: 'val' has shape {values.shape}")
     digital = np.asarray(values, dtype=np.float32).reshape(-1)
     if digital.size == 0:
         raise UnreadableRecordingError("zero length: no samples")

@@ -17,6 +17,7 @@ _BITS_PER_SAMPLE = {
     "8": 8, "16": 16, "24": 24, "32": 32, "61": 16, "80": 8, "160": 16, "212": 12,
     "310": 32 / 3, "311": 32 / 3,
 }  # fmt: skip
+_COMPRESSED = ("508", "516", "524")
 _DEFAULT_GAIN = 200.0
 
 
@@ -57,7 +58,10 @@ def read_rhythms(stem: Path, fs: float) -> tuple[tuple[RhythmChange, ...], tuple
 
     if not stem.with_name(stem.name + ".atr").exists():
         return (), ("no annotation file",)
-    annotation = wfdb.rdann(str(stem), "atr")
+    try:
+        annotation = wfdb.rdann(str(stem), "atr")
+    except (ValueError, IndexError, KeyError, TypeError) as error:
+        return (), (f"annotation file cannot be read ({type(error).__name__}): no labels",)
     return rhythm_changes(annotation.sample, annotation.aux_note, fs)
 
 
@@ -84,6 +88,10 @@ def _header(stem: str) -> Any:
         raise UnreadableRecordingError(f"not a WFDB header ({error})") from None
     if not header.n_sig:
         raise UnreadableRecordingError("header without its signal file: it names no signal")
+    if hasattr(header, "n_seg"):
+        raise UnreadableRecordingError("multi-segment record: list its segments' headers instead")
+    if not header.fs or not all(header.sig_name or [None]):
+        raise UnreadableRecordingError("not a WFDB header: no rate, or a signal without a name")
     return header
 
 
@@ -95,8 +103,10 @@ def _available_samples(header: Any, folder: Path, index: int) -> tuple[int, bool
         raise UnreadableRecordingError(f"header without its signal file: {name}")
     in_file = [i for i, other in enumerate(header.file_name) if other == name]
     per_frame = sum((header.samps_per_frame or [1] * header.n_sig)[i] or 1 for i in in_file)
-    if fmt not in _BITS_PER_SAMPLE:  # a compressed format (FLAC) checks its own length
+    if fmt in _COMPRESSED:  # these check their own length
         return int(header.sig_len), False
+    if fmt not in _BITS_PER_SAMPLE:
+        raise UnreadableRecordingError(f"signal format: {fmt} is unknown")
     offset = (header.byte_offset or [0] * header.n_sig)[index] or 0
     n_bytes = path.stat().st_size - offset
     present = int(n_bytes * 8 / _BITS_PER_SAMPLE[fmt] / per_frame)

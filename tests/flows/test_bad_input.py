@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flows.config import Settings
+from flows.config import ConfigError, Settings
 from flows.job import Job
 from flows.recording_work import preprocess_recording, reason
 from flows.scan import scan
 from flows.summary import problem_rows, summarise
 from preprocessing.datasets import DATASETS
+from storage.doctor import check_store
 from storage.schema import Status
 from tests.edf_files import (
     MAGIC,
@@ -24,6 +25,7 @@ from tests.edf_files import (
     beats,
     patch,
     physical_fields,
+    signal_field,
     write_edf,
 )
 from tests.flows.inline import ask, one, run, settings_for
@@ -79,6 +81,23 @@ QUARANTINED: dict[str, tuple[Spoil, str]] = {
         lambda path: shutil.copy(path.with_name(f"{GOOD}.edf"), path),
         f"duplicate of {GOOD}",
     ),
+}
+
+
+def rate_of(samples: int, seconds: int) -> Spoil:
+    """Return what rewrites the header so that a record has few samples or lasts for years."""
+
+    def spoil(path: Path) -> None:
+        write_edf(path, {"ECG": beats(45)})
+        patch(path, slice(244, 252), str(seconds))
+        patch(path, signal_field(1, 0, 216, 8), str(samples))
+
+    return spoil
+
+
+QUARANTINED |= {
+    "absurdly slow": (rate_of(1, 1000), "sampling rate"),
+    "absurdly long": (rate_of(125, 99999999), "sampling rate"),
 }
 
 
@@ -281,3 +300,95 @@ def test_reasons_are_words() -> None:
 def test_job_settings_hold_no_paths(settings: Settings, root: Path) -> None:
     job: Job = scan(settings).todo()[0][0]
     assert str(root) not in str(job.settings())
+
+
+def test_duplicate_without_windows_comes_back_when_the_first_goes(
+    settings: Settings, root: Path
+) -> None:
+    for name in (GOOD, BAD):
+        write_edf(edf(root, name), {"ECG": beats(9)})
+    run(settings)
+    assert recording(settings)["reason"] == f"duplicate of {GOOD}"
+    edf(root, GOOD).unlink()
+    run(settings)
+    assert recording(settings)["status"] == "ok"
+
+
+def test_facts_go_with_their_table(tmp_path: Path) -> None:
+    write_edf(tmp_path / "data" / "a.edf", {"ECG": beats(12)})
+    table = tmp_path / "data" / "subjects.csv"
+    table.write_text("file,subject,visit,sex,age\na.edf,anna,2.0,F,44\n")
+    settings = settings_for(tmp_path / "store", folder=tmp_path / "data")
+    run(settings)
+    facts = "SELECT subject, visit, sex, age FROM recordings"
+    assert ask(settings, facts) == [("anna", 2, "female", 44)]
+    table.unlink()
+    run(settings)
+    assert ask(settings, facts) == [("a", 1, None, None)]
+
+
+@pytest.mark.parametrize("visit", ["²", "99999999999", "first", "-1"])
+def test_visit_that_is_no_number_is_a_warning(tmp_path: Path, visit: str) -> None:
+    write_edf(tmp_path / "data" / "a.edf", {"ECG": beats(12)})
+    rows = f"a.edf,anna,{visit},F,44\nb.edf,x,1,F,1\n"
+    (tmp_path / "data" / "subjects.csv").write_text("file,subject,visit,sex,age\n" + rows)
+    settings = settings_for(tmp_path / "store", folder=tmp_path / "data")
+    run(settings)
+    assert one(settings, "SELECT visit FROM recordings") == 1
+    warnings = str(one(settings, "SELECT warnings FROM datasets"))
+    assert "visits are no numbers" in warnings
+    assert "1 rows name no file here" in warnings
+
+
+def test_quote_that_never_ends_is_a_warning(tmp_path: Path) -> None:
+    write_edf(tmp_path / "data" / "a.edf", {"ECG": beats(12)})
+    text = 'file,subject\na.edf,"' + "x" * 200_000 + "\n"
+    (tmp_path / "data" / "subjects.csv").write_text(text)
+    settings = settings_for(tmp_path / "store", folder=tmp_path / "data")
+    run(settings)
+    assert "not a CSV file" in str(one(settings, "SELECT warnings FROM datasets"))
+
+
+def test_loops_of_links_are_not_followed(tmp_path: Path) -> None:
+    write_edf(tmp_path / "data" / "a.edf", {"ECG": beats(12)})
+    (tmp_path / "data" / "loop").symlink_to(tmp_path / "data")
+    (tmp_path / "data" / "self.edf").symlink_to(tmp_path / "data" / "self.edf")
+    settings = settings_for(tmp_path / "store", folder=tmp_path / "data")
+    run(settings)
+    assert ask(settings, "SELECT name FROM recordings") == [("a.edf",)]
+
+
+def test_annotations_of_a_record_with_another_signal_file_are_sources(tmp_path: Path) -> None:
+    header = write_record(tmp_path / "data", "r1", {"II": beats(30, 360)}, rhythms={0: "N"})
+    (tmp_path / "data" / "r1.dat").rename(tmp_path / "data" / "sig.dat")
+    header.write_text(header.read_text().replace("r1.dat", "sig.dat"))
+    settings = settings_for(tmp_path / "store", folder=tmp_path / "data")
+    run(settings)
+    sources = ask(settings, "SELECT path, role FROM sources ORDER BY path")
+    assert sources == [("r1.atr", "annotation"), ("r1.hea", "header"), ("sig.dat", "signal")]
+
+
+def test_broken_annotations_leave_the_signal(tmp_path: Path) -> None:
+    write_record(tmp_path / "mitdb", "100", {"MLII": beats(30, 360)})
+    (tmp_path / "mitdb" / "100.atr").write_bytes(b"x")
+    settings = settings_for(tmp_path / "store", mitdb=tmp_path / "mitdb")
+    run(settings)
+    assert one(settings, "SELECT status FROM recordings") == "ok"
+
+
+def test_store_whose_path_is_a_pattern_is_refused_before_any_work(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path / "st[1]", folder=tmp_path)
+    with pytest.raises(ConfigError, match="pattern"):
+        scan(settings)
+
+
+@pytest.mark.parametrize("damage", [slice(20_000, 60_000), slice(5_000, 200_000)])
+def test_damaged_index_is_made_anew(settings: Settings, damage: slice) -> None:
+    first = run(settings)
+    index = settings.store.root / "index.duckdb"
+    index.chmod(0o644)
+    data = bytearray(index.read_bytes())
+    data[damage] = b"\xff" * len(data[damage])
+    index.write_bytes(bytes(data))
+    assert check_store(settings.store.root)[0].kind in ("index version", "no index")
+    assert run(settings).snapshot_id == first.snapshot_id

@@ -15,7 +15,9 @@ from flows.cli import app
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import run, settings_for
 
-COMMANDS = ("synth", "fetch", "scan", "preprocess", "query", "doctor", "gc")
+COMMANDS = (
+    "synth", "fetch", "scan", "preprocess", "train", "embed", "export", "query", "doctor", "gc",
+)  # fmt: skip
 README = Path(__file__).parents[2] / "README.md"
 
 

@@ -150,3 +150,49 @@ def wait_for(condition: object, timeout: float = 180) -> None:
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < deadline, "waited too long"
         time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_two_runs_at_once_lose_nothing(tmp_path: Path, prefect_home: Path) -> None:
+    cohort(tmp_path / "shhs", 4)
+    for seed in range(3):
+        write_edf(tmp_path / "own" / f"{seed}.edf", {"ECG": beats(30, seed=100 + seed)})
+    processes = [
+        subprocess.Popen(
+            [DEAPS, "preprocess", "--set", f"data.{name}={folder}"],
+            cwd=tmp_path,
+            env=environment(prefect_home / name),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for name, folder in (("shhs", "shhs"), ("folder", "own"))
+    ]
+    assert [process.wait(timeout=300) for process in processes] == [0, 0]
+    with duckdb.connect(tmp_path / "store/index.duckdb", read_only=True) as index:
+        counts = index.execute("SELECT dataset, count(*) FROM recordings GROUP BY ALL ORDER BY ALL")
+        assert counts.fetchall() == [("folder", 3), ("shhs", 4)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_run_stops_at_once_with_one_line(
+    tmp_path: Path, prefect_home: Path, number: signal.Signals
+) -> None:
+    cohort(tmp_path / "shhs", 60, seconds=1800)
+    process = subprocess.Popen(
+        [DEAPS, "preprocess", "--set", "data.shhs=shhs", "--set", "execution.chunk_megabytes=0.1"],
+        cwd=tmp_path,
+        env=environment(prefect_home),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_for(lambda: len(window_files(tmp_path)) > 5)
+    started = time.monotonic()
+    os.killpg(process.pid, number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert time.monotonic() - started < 10
+    assert errors.splitlines()[-1].startswith("deaps: stopped; what was done is kept")
+    assert "Traceback" not in errors

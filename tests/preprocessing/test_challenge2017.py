@@ -96,3 +96,25 @@ def test_real_subset_has_the_class_counts_of_its_readme(real_data: Callable[[str
     train = Counter(f.label for f in facts if f.split == "train")
     assert train == {"N": 480, "A": 300, "O": 380, "~": 40}
     assert sum(f.split == "validation" for f in facts) == 300
+
+
+def test_header_without_its_mat_is_listed_and_refused(root: Path) -> None:
+    (root / "training" / "A00" / "A00001.mat").unlink()
+    first = next(iter(CHALLENGE.find(root)))
+    assert first.name == "A00001"
+    with pytest.raises(UnreadableRecordingError, match="header without its signal file"):
+        CHALLENGE.read(root, first, ())
+
+
+def test_two_leads_are_not_one(root: Path) -> None:
+    savemat(root / "training" / "A00" / "A00001.mat", {"val": np.zeros((2, 9000), np.int16)})
+    with pytest.raises(
+        UnreadableRecordingError, match=r"not one lead: 'val' has shape \(2, 9000\)"
+    ):
+        CHALLENGE.read(root, next(iter(CHALLENGE.find(root))), ())
+
+
+def test_byte_order_mark_costs_no_label(root: Path) -> None:
+    labels = root / "training" / "REFERENCE-v3.csv"
+    labels.write_bytes(b"\xef\xbb\xbf" + labels.read_bytes())
+    assert CHALLENGE.tables(root).facts["A00001"].label == "N"
