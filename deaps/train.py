@@ -25,6 +25,7 @@ from deaps.batch import Batch
 from deaps.checkpoints import encoder_path, load_checkpoint, save_checkpoint, save_encoder
 from deaps.collapse import effective_rank, representation_std
 from deaps.device import autocast_type, choose_device
+from deaps.encoder import Encoder
 from deaps.encoder_file import about_encoder
 from deaps.loader import BatchLoader
 from deaps.methods import build_method
@@ -193,7 +194,9 @@ def prepare(run: Run, device: torch.device, rank: int, world: int) -> Trainee:
 def wrap(method: Method, device: torch.device, world: int) -> nn.Module:
     """Return the module that a step calls: compiled on CUDA, shared between processes."""
     if device.type == "cuda":
-        method.encoder.compile()
+        for module in method.modules():  # the teacher's, too
+            if isinstance(module, Encoder):
+                module.compile()
     if world == 1:
         return method
     # Buffers are equal in all processes already: heads see the gathered batch.

@@ -13,27 +13,42 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _STOPPED = b"deaps: stopped; what was done is kept, run it again to go on\n"
 _EXIT_CODE = 130
+_asked_for = False
 
 
 @contextmanager
 def stop_at_once() -> Iterator[None]:
     """Make both signals end this process and its children without delay."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number in before:
-        signal.signal(number, _stop)
+    global _asked_for  # signal handlers are the process's, too
+    # The tracker of shared resources would otherwise complain of what a stop leaves.
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker:UserWarning")
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    _asked_for = True
+    keep_stopping_at_once()
     try:
         yield
     finally:
+        _asked_for = False
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
+def keep_stopping_at_once() -> None:
+    """Take both signals back from Prefect, which takes SIGTERM when a flow starts.
+
+    Does nothing outside `stop_at_once`: a worker's flows are stopped Prefect's way.
+    """
+    if _asked_for:
+        for number in _SIGNALS:
+            signal.signal(number, _stop)
+
+
 def _stop(number: int, frame: FrameType | None) -> None:
-    # Children first, and only what a signal handler may do.
     for child in multiprocessing.active_children():
-        child.terminate()
+        child.kill()
     _end_embedded_server()
     os.write(2, _STOPPED)
     os._exit(_EXIT_CODE)
@@ -44,4 +59,4 @@ def _end_embedded_server() -> None:
 
     process = SubprocessASGIServer().server_process
     if process is not None:
-        process.terminate()
+        process.kill()

@@ -20,6 +20,7 @@ from prefect.task_runners import ThreadPoolTaskRunner  # noqa: E402
 
 from flows.config import ExecutionSettings, Settings, load_settings  # noqa: E402
 from flows.dask_pool import worker_pool  # noqa: E402
+from flows.interrupt import keep_stopping_at_once  # noqa: E402
 from flows.job import Job  # noqa: E402
 from flows.progress import StageProgress  # noqa: E402
 from flows.publication import publish_scan  # noqa: E402
@@ -79,6 +80,7 @@ def preprocess(
     only: list[str] | None = None,
 ) -> Outcome:
     """Bring the store up to date with the data sets and publish one snapshot."""
+    keep_stopping_at_once()
     end_stray_servers()
     remember_server()
     settings = load_settings(

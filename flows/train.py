@@ -18,6 +18,7 @@ from prefect.cache_policies import NO_CACHE  # noqa: E402
 from deaps.metrics import read_metrics  # noqa: E402
 from deaps.run_folder import Run, create_run, open_run  # noqa: E402
 from flows.config import ExecutionSettings, load_settings  # noqa: E402
+from flows.interrupt import keep_stopping_at_once  # noqa: E402
 from flows.progress import StageProgress  # noqa: E402
 from flows.training_plan import training_plan  # noqa: E402
 from storage.publish import republish  # noqa: E402
@@ -33,6 +34,7 @@ def train(
     overrides: list[str] | None = None,
 ) -> list[str]:
     """Train methods on the published snapshot, DEAPS by default; return the runs' names."""
+    keep_stopping_at_once()
     end_stray_servers()
     remember_server()
     settings = load_settings(
