@@ -45,6 +45,21 @@ def local_workers(execution: ExecutionSettings) -> int:
 
 
 @contextmanager
+def _environment_kept() -> Iterator[None]:
+    """Undo what Dask leaves in this process's environment for its workers.
+
+    With one thread asked for there, a training later in the same process would be slow.
+    """
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        for name in set(os.environ) - set(before):
+            del os.environ[name]
+        os.environ.update(before)
+
+
+@contextmanager
 def worker_pool(execution: ExecutionSettings) -> Iterator[Client]:
     """Yield a Dask client; a local cluster is started and stopped with it."""
     # Imported here: a run with nothing to do starts no workers, and Dask takes 0.5 s.
@@ -56,7 +71,7 @@ def worker_pool(execution: ExecutionSettings) -> Iterator[Client]:
         with Client(execution.dask_address) as client:
             yield client
         return
-    with dask.config.set(WORKER_SETTINGS):
+    with dask.config.set(WORKER_SETTINGS), _environment_kept():
         cluster = LocalCluster(
             n_workers=local_workers(execution),
             threads_per_worker=1,

@@ -7,8 +7,10 @@ import platform
 import sys
 import tempfile
 from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 
 from tests.bench.figure import Figure, Measure
@@ -31,11 +33,18 @@ def main(names: Iterable[str]) -> None:
     figures: list[Figure] = []
     for name in list(names) or BENCHES:
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
-        measure: Measure = import_module(f"tests.bench.{name}").measure
-        with tempfile.TemporaryDirectory(prefix="deaps-bench-") as folder:
-            figures += measure(Path(folder))
+        # In a process of its own: libraries keep threads and memory of what was measured before.
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+            figures += process.submit(measure_one, name).result()
         write(figures)
     print(markdown(figures))
+
+
+def measure_one(name: str) -> list[Figure]:
+    """Return the figures of one measurement, made in an empty folder."""
+    measure: Measure = import_module(f"tests.bench.{name}").measure
+    with tempfile.TemporaryDirectory(prefix="deaps-bench-") as folder:
+        return measure(Path(folder))
 
 
 def write(figures: list[Figure]) -> None:
