@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import platform
 import sys
-import tempfile
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
-from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 
-from tests.bench.figure import Figure, Measure
+from tests.bench.figure import Figure
+from tests.bench.measuring import measure_one
 
 BENCHES = (
     "night",
@@ -38,13 +37,6 @@ def main(names: Iterable[str]) -> None:
             figures += process.submit(measure_one, name).result()
         write(figures)
     print(markdown(figures))
-
-
-def measure_one(name: str) -> list[Figure]:
-    """Return the figures of one measurement, made in an empty folder."""
-    measure: Measure = import_module(f"tests.bench.{name}").measure
-    with tempfile.TemporaryDirectory(prefix="deaps-bench-") as folder:
-        return measure(Path(folder))
 
 
 def write(figures: list[Figure]) -> None:
