@@ -31,7 +31,6 @@ class Challenge2017:
     """
 
     name = "challenge2017"
-    title = "PhysioNet/CinC Challenge 2017"
     reads_channels = False
     has_tables = True
 

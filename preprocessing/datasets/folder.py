@@ -25,7 +25,6 @@ class Folder:
     """
 
     name = "folder"
-    title = "Folder of files"
     reads_channels = True
     has_tables = True
 

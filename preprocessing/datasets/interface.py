@@ -20,9 +20,6 @@ class DataSet(Protocol):
     name: str
     """Name in the configuration (``data.<name>``), in the store and in the index."""
 
-    title: str
-    """Name that people know it by."""
-
     reads_channels: bool
     """Whether `read` uses the alias list of the settings; if not, a new list redoes nothing."""
 

@@ -49,7 +49,6 @@ class MitArrhythmia(_WfdbDataSet):
     """MIT-BIH Arrhythmia Database: 48 half hours at 360 Hz with beat and rhythm annotations."""
 
     name = "mitdb"
-    title = "MIT-BIH Arrhythmia (MIT-ARR)"
     # Record 114 has its leads swapped; 102 and 104 have no MLII.
     leads = ("MLII", "V5", "V2", "V1")
 
@@ -77,7 +76,6 @@ class MitAtrialFibrillation(_WfdbDataSet):
     """MIT-BIH Atrial Fibrillation Database: 25 records of 10 h at 250 Hz, 23 with signals."""
 
     name = "afdb"
-    title = "MIT-BIH Atrial Fibrillation (MIT-AFIB)"
     leads = ("ECG1", "ECG2")
 
     def find(self, root: Path) -> Iterator[FoundRecording]:
@@ -99,7 +97,6 @@ class PafPrediction(_WfdbDataSet):
     """
 
     name = "afpdb"
-    title = "PAF Prediction Challenge (AFPDB)"
     leads = ("ECG0", "ECG", "ECG1")
 
     def find(self, root: Path) -> Iterator[FoundRecording]:
@@ -117,7 +114,6 @@ class EcgId(_WfdbDataSet):
     """ECG-ID: 90 people, 20 s at 500 Hz, up to 22 sessions each, age and sex in the header."""
 
     name = "ecgiddb"
-    title = "ECG-ID"
     leads = ("ECG I",)
 
     def find(self, root: Path) -> Iterator[FoundRecording]:

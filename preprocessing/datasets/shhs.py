@@ -21,7 +21,6 @@ class Shhs:
     """SHHS as NSRR ships it; subjects are the ``nsrrid`` in the file name."""
 
     name = "shhs"
-    title = "Sleep Heart Health Study"
     reads_channels = True
     has_tables = True
 
