@@ -9,7 +9,7 @@ WORKERS ?= 2
 
 help:
 	@echo "make venv      create $(VENV) with every pinned package"
-	@echo "make demo      synthetic cohort, preprocessed, queried and trained on for a few steps"
+	@echo "make demo      synthetic cohort, from recordings to the report, then again with nothing to do"
 	@echo "make test      linters, types, import rules and the fast tests"
 	@echo "make test-all  the same with the slow tests"
 	@echo "make bench     measure the figures of the README; writes bench.json"
@@ -24,10 +24,10 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: venv
 	$(BIN)/deaps synth --preset demo
-	$(BIN)/deaps preprocess --preset demo
+	$(BIN)/deaps run --preset demo
 	$(BIN)/deaps query --preset demo "FROM quality_by_dataset"
-	$(BIN)/deaps train --preset demo --method deaps --method byol --method pclr --method clocs --method mixing-up --method tf-c
-	$(BIN)/deaps query --preset demo "SELECT run, method, iterations, finished_at FROM runs"
+	$(BIN)/deaps query --preset demo "SELECT method, benchmark, value, low, high FROM results WHERE metric = 'accuracy'"
+	$(BIN)/deaps run --preset demo
 
 lint: venv
 	$(BIN)/ruff check .

@@ -119,7 +119,12 @@ def encoder_path(run: Path, step: int) -> Path:
 def encoder_files(run: Path) -> Iterator[tuple[int, Path]]:
     """Yield the steps and files of a run's encoders, in order."""
     for path in sorted((run / ENCODERS).glob("step-*.safetensors")):
-        yield int(path.stem.removeprefix("step-")), path
+        yield encoder_step(path), path
+
+
+def encoder_step(path: Path) -> int:
+    """Return the step that an encoder's file is named after."""
+    return int(path.stem.removeprefix("step-"))
 
 
 def _read(folder: Path) -> tuple[About, dict[str, Tensor], dict[str, Any]]:

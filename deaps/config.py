@@ -6,11 +6,12 @@ paper's; what the paper leaves open and is argued elsewhere is a key all the sam
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-METHOD_NAMES = ("deaps", "byol", "pclr", "clocs", "mixing-up", "tf-c")
+MethodName = Literal["deaps", "byol", "pclr", "clocs", "mixing-up", "tf-c"]
+METHOD_NAMES: tuple[MethodName, ...] = get_args(MethodName)
 """DEAPS and the five that it is compared with."""
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -168,3 +169,49 @@ class ModelSettings(Section):
     deaps: DeapsSettings = DeapsSettings()
     contrast: ContrastSettings = ContrastSettings()
     tfc: TfcSettings = TfcSettings()
+
+
+class BenchmarkSettings(Section):
+    """Which data set plays which part in the benchmarks, and how they are drawn."""
+
+    afib_train: str = "mitdb"
+    """Data set on which the AFib classifier is fitted that is tested on another."""
+
+    afib_test: str = "afdb"
+    """Data set on which that classifier is tested."""
+
+    afib_loo: str = "afdb"
+    """Data set of the AFib benchmark that leaves one subject out, and of the PCA."""
+
+    afib_recordings_only: Annotated[tuple[str, ...], Field(strict=False)] = ("mitdb",)
+    """Data sets of which the AFib benchmarks use only recordings that have AFib."""
+
+    afib_excluded: Annotated[tuple[str, ...], Field(strict=False)] = ("AFL",)
+    """Rhythms that are neither AFib nor its opposite."""
+
+    gender: str = "shhs"
+    """Data set of the gender benchmark."""
+
+    gender_subjects: Count | Literal["all"] = 1549
+    """Subjects drawn for it, of those whose sex is known."""
+
+    gender_windows: Count | Literal["all"] = 1
+    """Windows drawn of each of them."""
+
+    challenge: str = "challenge2017"
+    """Data set with training and validation recordings of normal, AFib and other rhythm."""
+
+    folds: Annotated[int, Field(ge=2)] = 5
+    """Folds of the gender benchmark and of the inner folds."""
+
+    few_recordings: Count = 8
+    """Recordings of each class that the inner benchmark with few labels is fitted on."""
+
+    few_draws: Count = 20
+    """How often they are drawn."""
+
+    bootstrap: Count = 1000
+    """Draws of subjects behind a confidence interval."""
+
+    seed: int = 0
+    """Of draws, folds, bootstrap, and of the random encoder's weights."""

@@ -20,10 +20,10 @@ from storage.atomic import replacing
 from storage.config import Normalisation
 from storage.digest import digest_of
 from storage.layout import INDEX_NAME, RUNS_FOLDER, index_path
+from storage.outcomes import RUN_NAME
 from storage.snapshot import open_index, read_snapshot
 
 CONFIG_NAME = "config.toml"
-FINISHED_NAME = "run.json"
 _DIGEST_LENGTH = 10
 
 
@@ -90,15 +90,14 @@ class Run:
     @property
     def finished(self) -> bool:
         """Whether the training is complete."""
-        return (self.folder / FINISHED_NAME).exists()
+        return (self.folder / RUN_NAME).exists()
 
 
 def create_run(store: Path, plan: TrainingPlan) -> Run:
     """Return the run of ``plan`` on the published snapshot; an earlier one is found again."""
     with open_index(store) as index:
         snapshot_id = read_snapshot(index).snapshot_id
-    digest = digest_of(plan.as_dict(), snapshot_id)
-    folder = store.resolve() / RUNS_FOLDER / f"{plan.method}-{digest[:_DIGEST_LENGTH]}"
+    folder = run_path(store, plan, snapshot_id)
     if not (folder / CONFIG_NAME).exists():
         folder.mkdir(parents=True, exist_ok=True)
         _link(index_path(store), folder / INDEX_NAME)
@@ -106,6 +105,12 @@ def create_run(store: Path, plan: TrainingPlan) -> Run:
         with replacing(folder / CONFIG_NAME) as temporary:
             temporary.write_text(to_toml(values), encoding="utf-8")
     return open_run(folder)
+
+
+def run_path(store: Path, plan: TrainingPlan, snapshot_id: str) -> Path:
+    """Return the folder of the run of ``plan`` on a snapshot, whether it is there or not."""
+    digest = digest_of(plan.as_dict(), snapshot_id)
+    return store.resolve() / RUNS_FOLDER / f"{plan.method}-{digest[:_DIGEST_LENGTH]}"
 
 
 def open_run(folder: Path) -> Run:
@@ -141,7 +146,7 @@ def finish_run(run: Run, **facts: Any) -> None:
         "iterations": run.plan.iterations,
         "config": run.plan.as_dict(),
     } | facts
-    with replacing(run.folder / FINISHED_NAME) as temporary:
+    with replacing(run.folder / RUN_NAME) as temporary:
         temporary.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
 

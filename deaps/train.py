@@ -27,6 +27,7 @@ from deaps.collapse import effective_rank, representation_std
 from deaps.device import autocast_type, choose_device
 from deaps.encoder import Encoder
 from deaps.encoder_file import about_encoder
+from deaps.freed_memory import keep_freed_memory
 from deaps.loader import BatchLoader
 from deaps.methods import build_method
 from deaps.methods.interface import Method
@@ -70,6 +71,7 @@ def train_run(
     run = open_run(folder)
     if run.finished:
         return run
+    keep_freed_memory()
     with process_group() as (rank, world):
         trainee = prepare(run, choose_device(device), rank, world)
         done = resume(trainee, say)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from flows.cli_data import doctor, fetch, gc, preprocess, query, scan, synth
+from flows.cli_evaluation import evaluate, report, run
 from flows.cli_training import embed, export, train
 
 app = typer.Typer(
@@ -15,7 +16,12 @@ app = typer.Typer(
     add_completion=False,
 )
 
-for command in (synth, fetch, scan, preprocess, train, embed, export, query, doctor, gc):
+_COMMANDS = (
+    run,
+    *(synth, fetch, scan, preprocess, train, evaluate, report),
+    *(embed, export, query, doctor, gc),
+)
+for command in _COMMANDS:
     app.command()(command)
 
 

@@ -10,14 +10,17 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from deaps.config import (
+    METHOD_NAMES,
+    BenchmarkSettings,
     ContrastSettings,
     DeapsSettings,
     EncoderSettings,
+    MethodName,
     SamplingSettings,
     TfcSettings,
     TrainingSettings,
@@ -34,6 +37,9 @@ DataRoot = Annotated[
     Field(strict=False),
     AfterValidator(lambda path: path and path.expanduser()),
 ]
+
+
+AblationName = Literal["components", "span", "features"]
 
 
 class ConfigError(ValueError):
@@ -65,6 +71,36 @@ class DataSettings(_Section):
     def roots(self) -> dict[str, Path]:
         """Return the roots that are set, by data-set name."""
         return {name: root for name in type(self).model_fields if (root := getattr(self, name))}
+
+
+class ExperimentSettings(_Section):
+    """What the pipeline trains and compares."""
+
+    methods: Annotated[tuple[MethodName, ...], Field(strict=False)] = METHOD_NAMES
+    """Methods, in the order of the report."""
+
+    ablations: Annotated[tuple[AblationName, ...], Field(strict=False)] = (
+        "components",
+        "span",
+        "features",
+    )
+    """The paper's ablations of DEAPS."""
+
+    spans_s: Annotated[tuple[int, ...], Field(strict=False)] = (90, 120, 150)
+    """Spans of a triplet that are compared, in seconds."""
+
+    features: Annotated[tuple[int, ...], Field(strict=False)] = (16, 32, 48)
+    """Features kept by the mask that are compared."""
+
+    trials: dict[str, Annotated[tuple[str, ...], Field(strict=False)]] = {}
+    """Choices to try on the inner folds alone: a name, and overrides such as
+    ``training.warmup=50``; each is trained as DEAPS."""
+
+    evolution: bool = True
+    """Run the benchmarks at every encoder file of each method, too."""
+
+    classical: bool = True
+    """Compare with classical features, which take a hundred times as long as an encoder."""
 
 
 class ExecutionSettings(_Section):
@@ -109,6 +145,8 @@ class Settings(_Section):
     tfc: TfcSettings = TfcSettings()
     sampling: SamplingSettings = SamplingSettings()
     training: TrainingSettings = TrainingSettings()
+    experiment: ExperimentSettings = ExperimentSettings()
+    benchmarks: BenchmarkSettings = BenchmarkSettings()
     execution: ExecutionSettings = ExecutionSettings()
 
 
@@ -129,7 +167,16 @@ def load_settings(
     file = config or (_default_config() if preset is None else None)
     values = _read_toml(file) if file else {}
     base = preset or values.pop("preset", None)
-    merged = _merge(_read_preset(base) if base else {}, values)
+    return _validated(_merge(_read_preset(base) if base else {}, values), overrides)
+
+
+def overridden(settings: Settings, overrides: Iterable[str]) -> Settings:
+    """Return the settings with ``section.key=value`` overrides applied."""
+    return _validated(settings.model_dump(exclude_unset=True), overrides)
+
+
+def _validated(values: Mapping[str, Any], overrides: Iterable[str]) -> Settings:
+    merged = dict(values)
     for override in overrides:
         merged = _merge(merged, parse_override(override))
     try:

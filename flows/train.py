@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from flows.prefect_home import end_stray_servers, prepare_prefect, remember_server
@@ -16,8 +17,8 @@ from prefect.artifacts import create_markdown_artifact  # noqa: E402
 from prefect.cache_policies import NO_CACHE  # noqa: E402
 
 from deaps.metrics import read_metrics  # noqa: E402
-from deaps.run_folder import Run, create_run, open_run  # noqa: E402
-from flows.config import ExecutionSettings, load_settings  # noqa: E402
+from deaps.run_folder import Run, TrainingPlan, create_run, open_run  # noqa: E402
+from flows.config import ExecutionSettings, Settings, load_settings  # noqa: E402
 from flows.interrupt import keep_stopping_at_once  # noqa: E402
 from flows.progress import StageProgress  # noqa: E402
 from flows.training_plan import training_plan  # noqa: E402
@@ -40,14 +41,17 @@ def train(
     settings = load_settings(
         preset=preset, config=Path(config) if config else None, overrides=overrides or ()
     )
-    runs = [
-        create_run(settings.store.root, training_plan(settings, method))
-        for method in methods or ["deaps"]
-    ]
+    return train_plans(settings, [training_plan(settings, name) for name in methods or ["deaps"]])
+
+
+def train_plans(settings: Settings, plans: Sequence[TrainingPlan]) -> list[str]:
+    """Train each plan that is not finished and return the runs' names; for use inside a flow."""
+    runs = [create_run(settings.store.root, plan) for plan in plans]
     for run in runs:
-        finish(run.folder, settings.execution)
-        show_curve(run)
-        republish(settings.store.root)
+        if not run.finished:
+            finish(run.folder, settings.execution)
+            show_curve(run)
+            republish(settings.store.root)
     return [run.name for run in runs]
 
 

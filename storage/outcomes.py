@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from storage.atomic import replacing
 from storage.layout import REPORTS_FOLDER, RUNS_FOLDER
 
+RUN_NAME = "run.json"
+RESULTS_NAME = "results.parquet"
 _RUN_TEXT = ("method", "snapshot")
 _RUN_TIMES = ("started_at", "finished_at")
 RESULT_TEXT = ("run", "method", "benchmark", "metric", "note")
@@ -29,11 +32,22 @@ class Outcomes:
 def collect_outcomes(root: Path) -> Outcomes:
     """Return what ``runs/*/run.json`` and ``reports/*/results.parquet`` say."""
     outcomes = Outcomes()
-    for path in _files(root / RUNS_FOLDER, "run.json"):
+    for path in _files(root / RUNS_FOLDER, RUN_NAME):
         outcomes.runs.extend(_tried(_run_rows, path, outcomes.skipped, root))
-    for path in _files(root / REPORTS_FOLDER, "results.parquet"):
+    for path in _files(root / REPORTS_FOLDER, RESULTS_NAME):
         outcomes.results.extend(_tried(_result_rows, path, outcomes.skipped, root))
     return outcomes
+
+
+def write_results(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows of ``results``, as `collect_outcomes` reads them; absent values are NULL."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    fields = [(name, pa.string()) for name in RESULT_TEXT]
+    fields += [(name, pa.float64()) for name in RESULT_NUMBERS] + [("n", pa.int64())]
+    with replacing(path) as temporary:
+        pq.write_table(pa.Table.from_pylist(list(rows), pa.schema(fields)), temporary)
 
 
 def _files(folder: Path, name: str) -> Iterator[Path]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import Any
 
 from deaps.config import ModelSettings
 from deaps.methods.byol import Byol
@@ -14,22 +13,12 @@ from deaps.methods.mixing_up import MixingUp
 from deaps.methods.pclr import Pclr
 from deaps.methods.tfc import Tfc
 
-__all__ = ["LADDER", "METHODS", "Method", "build_method"]
+__all__ = ["METHODS", "Method", "build_method"]
 
 METHODS: dict[str, type[Method]] = {
     method.name: method for method in (Deaps, Byol, Pclr, Clocs, MixingUp, Tfc)
 }
 """All methods, by name; each is built from `ModelSettings`."""
-
-LADDER: dict[str, tuple[str, dict[str, Any]]] = {
-    "PCLR": ("pclr", {}),
-    "BYOL": ("byol", {}),
-    "+ covariance": ("deaps", {"gradual": False}),
-    "+ gradual loss": ("deaps", {"gradual": True, "masked": False}),
-    "+ mask (DEAPS)": ("deaps", {"gradual": True, "masked": True}),
-}
-"""The paper's ablation of components, in order: a rung's method, and what it overrides of
-`DeapsSettings`. DEAPS without its gradual loss is BYOL with the covariance loss."""
 
 
 def build_method(name: str, settings: ModelSettings) -> Method:

@@ -14,6 +14,9 @@ class Byol(Deaps):
     """
 
     name = "byol"
+    deviations = (
+        "Pairs are windows of two visits, without augmentations, as the paper's baseline has it.",
+    )
 
     def __init__(self, settings: ModelSettings) -> None:
         plain = settings.deaps.model_copy(update={"gradual": False, "covariance_weight": 0.0})

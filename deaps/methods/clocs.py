@@ -17,6 +17,10 @@ class Clocs(Contrast):
     """
 
     name = "clocs"
+    deviations = (
+        "The loss is the mean of its terms; the authors' code was not at hand to compare.",
+        "Encoder and projector are those of the other methods, not the authors' network.",
+    )
     views = Views.ADJACENT
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -45,6 +45,11 @@ class Deaps(Method):
     """
 
     name = "deaps"
+    deviations: ClassVar[tuple[str, ...]] = (
+        "Where the paper says nothing: the teacher's batch norms use the batch's statistics, and "
+        "only parameters are averaged into it.",
+        "The mask compares the student's predictions, as the paper's algorithm has it.",
+    )
 
     def __init__(self, settings: ModelSettings) -> None:
         super().__init__()

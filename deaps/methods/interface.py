@@ -19,6 +19,9 @@ class Method(nn.Module, ABC):
     name: ClassVar[str]
     """Name on the command line, in `METHODS` and in the index."""
 
+    deviations: ClassVar[tuple[str, ...]] = ()
+    """Where it differs from its reference or settles what that leaves open, a sentence each."""
+
     views: Views
     """Which windows the sampler draws for each sample; of the class, or of the instance where it
     depends on settings."""

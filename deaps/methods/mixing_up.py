@@ -20,6 +20,11 @@ class MixingUp(Contrast):
     """
 
     name = "mixing-up"
+    deviations = (
+        "The partner of a window comes from the batch, as its authors do; the DEAPS paper's "
+        "sentence says from the same subject (contrast.mixing_partner).",
+        "Encoder and projector are those of the other methods, not the authors' network.",
+    )
 
     def __init__(self, settings: ModelSettings) -> None:
         super().__init__(settings)

@@ -18,6 +18,11 @@ class Pclr(Contrast):
     """
 
     name = "pclr"
+    deviations = (
+        "Other windows of a row's subject are left out of the denominator "
+        "(contrast.exclude_same_subject).",
+        "Encoder and projector are those of the other methods, not the authors' network.",
+    )
     views = Views.PAIR
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:

@@ -22,6 +22,12 @@ class Tfc(Method):
     """
 
     name = "tf-c"
+    deviations = (
+        "Attention stays within a window, so that a representation does not depend on its "
+        "neighbours; the public code lets it run across the batch (tfc.attention).",
+        "No dropout: random drops would differ with the number of processes.",
+        "The augmented spectrum is the sum of a thinned and a raised one.",
+    )
     views = Views.SINGLE
     encoder: TFC
 

@@ -23,6 +23,7 @@ BENCHES = (
     "orchestration",
     "sampling",
     "training",
+    "classification",
 )
 RESULTS = Path("bench.json")
 

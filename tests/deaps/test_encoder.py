@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from deaps.config import EncoderSettings
-from deaps.encoder import Encoder, sine_cosine_positions
+from deaps.encoder import Encoder, attend, sine_cosine_positions
 
 WINDOWS = torch.randn(7, 1000, generator=torch.Generator().manual_seed(0))
 
@@ -61,3 +61,9 @@ def test_seed_decides_the_weights() -> None:
 def test_wrong_shape_is_told() -> None:
     with pytest.raises(ValueError, match=r"expected windows of shape \(n, 1000\), got \(7, 999\)"):
         Encoder()(WINDOWS[:, 1:])
+
+
+def test_attention_of_a_cpu_equals_the_fused_one() -> None:
+    query, key, value = torch.randn(3, 2, 4, 50, 32)
+    fused = torch.nn.functional.scaled_dot_product_attention(query, key, value)
+    torch.testing.assert_close(attend(query, key, value), fused)

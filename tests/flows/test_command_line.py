@@ -16,7 +16,8 @@ from tests.edf_files import beats, write_edf
 from tests.flows.inline import run, settings_for
 
 COMMANDS = (
-    "synth", "fetch", "scan", "preprocess", "train", "embed", "export", "query", "doctor", "gc",
+    "run", "synth", "fetch", "scan", "preprocess", "train", "evaluate", "report",
+    "embed", "export", "query", "doctor", "gc",
 )  # fmt: skip
 README = Path(__file__).parents[2] / "README.md"
 

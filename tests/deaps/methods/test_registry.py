@@ -6,7 +6,8 @@ import pytest
 
 from deaps.batch import Views
 from deaps.config import ContrastSettings, DeapsSettings, ModelSettings
-from deaps.methods import LADDER, METHODS, build_method
+from deaps.ladder import LADDER
+from deaps.methods import METHODS, build_method
 from deaps.methods.byol import Byol
 from deaps.methods.deaps import Deaps
 from deaps.methods.mixing_up import MixingUp

@@ -1,0 +1,43 @@
+"""AFib, fitted on all subjects but one and tested on that one."""
+
+from __future__ import annotations
+
+import duckdb
+
+from deaps.benchmarks.afib_windows import CLASSES, afib_examples, told_recordings, told_windows
+from deaps.benchmarks.examples import Examples, Fold
+from deaps.benchmarks.folds import leave_one_subject_out
+from deaps.benchmarks.interface import Benchmark
+from deaps.config import BenchmarkSettings
+
+
+class AfibLeaveOneOut(Benchmark):
+    """The paper's table 1, second part."""
+
+    name = "afib-loo"
+    title = "AFib: leave one subject out"
+    classes = CLASSES
+    positive = "AFib"
+
+    def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
+        """Return the data set it needs."""
+        return (settings.afib_loo,)
+
+    def protocol(self, settings: BenchmarkSettings) -> str:
+        """Return what is fitted on what and tested on what."""
+        told = told_recordings(settings.afib_loo, settings)
+        return f"Over {told}: fitted on all subjects but one, tested on that one; mean over folds."
+
+    def quality_rule(self, settings: BenchmarkSettings) -> str:
+        """Return which windows are used."""
+        return told_windows(settings)
+
+    def examples(
+        self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
+    ) -> tuple[Examples, tuple[str, ...]]:
+        """Return the windows."""
+        return afib_examples(index, settings.afib_loo, settings), ()
+
+    def folds(self, examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
+        """Return a fold for each subject."""
+        return leave_one_subject_out(examples)

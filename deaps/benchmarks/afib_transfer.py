@@ -1,0 +1,48 @@
+"""AFib, fitted on few annotated recordings of one data set and tested on all of another."""
+
+from __future__ import annotations
+
+import duckdb
+
+from deaps.benchmarks.afib_windows import CLASSES, afib_examples, told_recordings, told_windows
+from deaps.benchmarks.examples import Examples, Fold
+from deaps.benchmarks.folds import given_sides
+from deaps.benchmarks.interface import Benchmark
+from deaps.benchmarks.labelled_windows import NotRunError, joined
+from deaps.config import BenchmarkSettings
+
+
+class AfibTransfer(Benchmark):
+    """The paper's table 1, first part: MIT-ARR to MIT-AFIB."""
+
+    name = "afib-transfer"
+    title = "AFib: from one data set to another"
+    classes = CLASSES
+    positive = "AFib"
+
+    def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
+        """Return the data sets it needs."""
+        return settings.afib_train, settings.afib_test
+
+    def protocol(self, settings: BenchmarkSettings) -> str:
+        """Return what is fitted on what and tested on what."""
+        fitted, tested = (told_recordings(name, settings) for name in self.datasets(settings))
+        return f"Fitted on {fitted}, tested on {tested}."
+
+    def quality_rule(self, settings: BenchmarkSettings) -> str:
+        """Return which windows are used."""
+        return told_windows(settings)
+
+    def examples(
+        self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
+    ) -> tuple[Examples, tuple[str, ...]]:
+        """Return the windows of both data sets."""
+        if settings.afib_train == settings.afib_test:
+            raise NotRunError("benchmarks.afib_train and afib_test name the same data set")
+        train = afib_examples(index, settings.afib_train, settings, "train")
+        test = afib_examples(index, settings.afib_test, settings, "test")
+        return joined(train, test), ()
+
+    def folds(self, examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
+        """Return the one split."""
+        return given_sides(examples)

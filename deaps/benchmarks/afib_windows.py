@@ -1,0 +1,42 @@
+"""Windows in atrial fibrillation and in other rhythms."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+
+from deaps.benchmarks.examples import Examples
+from deaps.benchmarks.labelled_windows import NotRunError, select_windows, window_examples
+from deaps.config import BenchmarkSettings
+
+AFIB = "AFIB"
+CLASSES = ("normal", "AFib")
+"""``normal`` is every other rhythm but those that are left out."""
+
+
+def afib_examples(
+    index: duckdb.DuckDBPyConnection, dataset: str, settings: BenchmarkSettings, side: str = ""
+) -> Examples:
+    """Return the windows of a data set that lie within one rhythm, labelled AFib or not."""
+    condition = "rhythm IS NOT NULL AND NOT list_contains($excluded, rhythm)"
+    columns = select_windows(index, dataset, condition, excluded=list(settings.afib_excluded))
+    is_afib = columns["rhythm"] == AFIB
+    found = window_examples(columns, is_afib, side)
+    if dataset in settings.afib_recordings_only:
+        with_afib = np.unique(columns["recording_id"][is_afib])
+        found = found.keep(np.isin(columns["recording_id"], with_afib))
+    if len(np.unique(found.labels)) < len(CLASSES):
+        raise NotRunError(f"data set {dataset} has not both AFib and other rhythms labelled")
+    return found
+
+
+def told_recordings(dataset: str, settings: BenchmarkSettings) -> str:
+    """Return in words which recordings of a data set are used."""
+    only = dataset in settings.afib_recordings_only
+    return f"the recordings of {dataset} that have AFib" if only else f"all recordings of {dataset}"
+
+
+def told_windows(settings: BenchmarkSettings) -> str:
+    """Return in words which windows are used."""
+    excluded = ", ".join(settings.afib_excluded) or "no rhythm"
+    return f"every window that passes the gate and lies within one rhythm; {excluded} left out"

@@ -1,0 +1,69 @@
+"""The Challenge of 2017: normal, AFib or other rhythm, recording by recording."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+
+from deaps.benchmarks.examples import Examples, Fold
+from deaps.benchmarks.folds import given_sides
+from deaps.benchmarks.interface import Benchmark
+from deaps.benchmarks.labelled_windows import NotRunError, recording_examples, select_windows
+from deaps.benchmarks.split_guard import without_copies_of_tested
+from deaps.config import BenchmarkSettings
+
+_LABELS = {"N": 0, "A": 1, "O": 2}
+CLASSES = ("normal", "AFib", "other")
+
+
+def challenge_examples(
+    index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
+) -> tuple[Examples, tuple[str, ...]]:
+    """Return the recordings of both sides, and what was left out."""
+    condition = f"label IN ({', '.join(repr(name) for name in _LABELS)})"
+    columns = select_windows(index, settings.challenge, condition)
+    labels = np.array([_LABELS[label] for label in columns["label"]], np.int8)
+    sides = np.where(columns["split"] == "validation", "test", "train")
+    found, copies = without_copies_of_tested(recording_examples(columns, labels, sides))
+    noisy = _count_noisy(index, settings.challenge)
+    left_out = [f"{noisy:,} recordings labelled noisy"] if noisy else []
+    left_out += [f"{copies:,} training copies of validation recordings"] if copies else []
+    return found, tuple(left_out)
+
+
+def _count_noisy(index: duckdb.DuckDBPyConnection, dataset: str) -> int:
+    sql = "SELECT count(*) FROM recordings WHERE dataset = $dataset AND label = '~'"
+    row = index.execute(sql, {"dataset": dataset}).fetchone()
+    return row[0] if row else 0
+
+
+class Challenge2017(Benchmark):
+    """The paper's table 3: many annotated recordings."""
+
+    name = "challenge2017"
+    title = "Challenge 2017: normal, AFib or other"
+    classes = CLASSES
+
+    def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
+        """Return the data set it needs."""
+        return (settings.challenge,)
+
+    def protocol(self, settings: BenchmarkSettings) -> str:
+        """Return what is fitted on what and tested on what."""
+        return (
+            f"Fitted on the training recordings of {settings.challenge}, tested on its validation "
+            "recordings; a recording's features are the mean over its windows."
+        )
+
+    def examples(
+        self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
+    ) -> tuple[Examples, tuple[str, ...]]:
+        """Return the recordings."""
+        found, left_out = challenge_examples(index, settings)
+        if set(found.sides) != {"train", "test"}:
+            raise NotRunError(f"data set {settings.challenge} has not both sides of the split")
+        return found, left_out
+
+    def folds(self, examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
+        """Return the one split."""
+        return given_sides(examples)

@@ -1,0 +1,100 @@
+"""Female or male, over folds in which no person is split."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+
+from deaps.benchmarks.examples import Examples, Fold
+from deaps.benchmarks.folds import subject_folds
+from deaps.benchmarks.interface import Benchmark
+from deaps.benchmarks.labelled_windows import (
+    Columns,
+    NotRunError,
+    select_windows,
+    window_examples,
+)
+from deaps.config import BenchmarkSettings
+
+_SUBJECTS = """
+    SELECT DISTINCT r.dataset || '/' || r.subject AS subject
+    FROM recordings r
+    WHERE r.dataset = $dataset AND r.status = 'ok' AND r.sex IS NOT NULL
+      AND EXISTS (
+        FROM window_counts c
+        WHERE c.recording_id = r.recording_id AND c.quality <> 'Unacceptable'
+      )
+    ORDER BY subject
+"""
+
+
+class Gender(Benchmark):
+    """The paper's table 2: windows of good quality, one of each subject by default."""
+
+    name = "gender"
+    title = "Gender"
+    classes = ("female", "male")
+
+    def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
+        """Return the data set it needs."""
+        return (settings.gender,)
+
+    def protocol(self, settings: BenchmarkSettings) -> str:
+        """Return what is fitted on what and tested on what."""
+        return (
+            f"{settings.folds} folds over {settings.gender_subjects} subjects of "
+            f"{settings.gender}, {settings.gender_windows} of each subject's windows; no subject "
+            "is split."
+        )
+
+    def quality_rule(self, settings: BenchmarkSettings) -> str:
+        """Return which windows are used."""
+        return "windows that pass the gate and are not Unacceptable"
+
+    def examples(
+        self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
+    ) -> tuple[Examples, tuple[str, ...]]:
+        """Return the windows drawn."""
+        subjects, left_out = _draw_subjects(index, settings)
+        columns = select_windows(
+            index,
+            settings.gender,
+            "sex IS NOT NULL AND quality <> 'Unacceptable' AND list_contains($subjects, subject)",
+            subjects=subjects,
+        )
+        if settings.gender_windows != "all":
+            columns = _draw_windows(columns, settings.gender_windows, settings.seed)
+        labels = (columns["sex"] == "male").astype(np.int8)
+        if len(np.unique(labels)) < len(self.classes):
+            raise NotRunError(f"data set {settings.gender} has not both sexes")
+        return window_examples(columns, labels), left_out
+
+    def folds(self, examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
+        """Return seeded folds by subject."""
+        return subject_folds(examples, settings.folds, settings.seed)
+
+
+def _draw_subjects(
+    index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
+) -> tuple[list[str], tuple[str, ...]]:
+    found = index.execute(_SUBJECTS, {"dataset": settings.gender}).fetchnumpy()["subject"]
+    wanted = settings.gender_subjects
+    if wanted == "all" or len(found) == wanted:
+        return found.tolist(), ()
+    if len(found) < wanted:
+        note = f"{len(found):,} of the {wanted:,} subjects asked for are there"
+        return found.tolist(), (note,)
+    rng = np.random.Generator(np.random.Philox(key=[settings.seed, 0]))
+    return rng.choice(found, wanted, replace=False).tolist(), ()
+
+
+def _draw_windows(columns: Columns, each: int, seed: int) -> Columns:
+    """Return at most ``each`` windows of every subject, in their order."""
+    rng = np.random.Generator(np.random.Philox(key=[seed, 1]))
+    order = rng.permutation(len(columns["row"]))
+    by_subject = order[np.argsort(columns["subject"][order].astype(str), kind="stable")]
+    names = columns["subject"][by_subject].astype(str)
+    first = np.concatenate([[True], names[1:] != names[:-1]]) if len(names) else np.zeros(0, bool)
+    starts = np.maximum.accumulate(np.where(first, np.arange(len(names)), 0))
+    kept = np.sort(by_subject[np.arange(len(names)) - starts < each])
+    return {name: column[kept] for name, column in columns.items()}

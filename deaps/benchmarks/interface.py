@@ -1,0 +1,45 @@
+"""What a benchmark is: examples, how they are split, and the words that describe it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import duckdb
+
+from deaps.benchmarks.examples import Examples, Fold
+from deaps.config import BenchmarkSettings
+
+
+class Benchmark(ABC):
+    """A classification of frozen features: one file each, the same for every representation."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    classes: ClassVar[tuple[str, ...]]
+    positive: ClassVar[str | None] = None
+    """Class of which sensitivity and specificity are told."""
+    reported: ClassVar[bool] = True
+    """False for the inner folds that settings are chosen by."""
+
+    @abstractmethod
+    def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
+        """Return the data sets it needs."""
+
+    @abstractmethod
+    def protocol(self, settings: BenchmarkSettings) -> str:
+        """Return what is fitted on what and tested on what."""
+
+    def quality_rule(self, settings: BenchmarkSettings) -> str:
+        """Return which windows are used."""
+        return "every window that passes the gate"
+
+    @abstractmethod
+    def examples(
+        self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
+    ) -> tuple[Examples, tuple[str, ...]]:
+        """Return the examples, and what was left out, a sentence each."""
+
+    @abstractmethod
+    def folds(self, examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
+        """Return the splits, not yet guarded."""

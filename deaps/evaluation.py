@@ -1,0 +1,309 @@
+"""The record of one evaluation: all that the report shows, as one document.
+
+`deaps evaluate` writes it as ``reports/<id>/evaluation.json``; `deaps report` reads nothing else.
+Numbers are stored as measured, shares as fractions of one. What was not run says why.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from storage.atomic import replacing
+
+EVALUATION_NAME = "evaluation.json"
+
+Role = Literal["method", "floor", "ablation", "trial"]
+"""A trial is a choice tried on the inner folds alone."""
+
+
+class Record(BaseModel):
+    """A part of the document; an unknown key is an error, so that old files are noticed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Representation(Record):
+    """What turns windows into features: a trained encoder, or a floor that it must beat."""
+
+    name: str
+    """Key by which the rest of the document refers to it, such as ``deaps`` or ``random``."""
+    label: str
+    """Name for people."""
+    role: Role
+    features: int
+    parameters: int | None = None
+    """Of the encoder; None for classical features."""
+    run: str | None = None
+    iterations: int | None = None
+    batch: int | None = None
+    seed: int | None = None
+    deviations: tuple[str, ...] = ()
+    """How it differs from its reference implementation or from the paper, a sentence each."""
+
+
+class Score(Record):
+    """A figure, with its confidence interval (bootstrap over subjects)."""
+
+    metric: str
+    """``accuracy``, ``sensitivity``, ``specificity``, ``recall CLASS`` or ``precision CLASS``."""
+    value: float
+    low: float | None = None
+    high: float | None = None
+    deviation: float | None = None
+    """Population standard deviation over folds, where the value is their mean."""
+    n: int
+    """Examples behind it."""
+
+
+class FoldScore(Record):
+    """One fold: who was tested, on how many examples, and the share that was right."""
+
+    name: str
+    n: int
+    accuracy: float
+
+
+class Outcome(Record):
+    """One representation in one benchmark."""
+
+    representation: str
+    scores: tuple[Score, ...]
+    confusion: tuple[tuple[int, ...], ...]
+    """Rows are the true classes, columns the predicted ones, over all folds."""
+    folds: tuple[FoldScore, ...]
+
+    def score(self, metric: str) -> Score | None:
+        """Return the figure of that name, None if it was not measured."""
+        return next((score for score in self.scores if score.metric == metric), None)
+
+
+class BenchmarkFacts(Record):
+    """What a benchmark's figures rest on; the same for every representation."""
+
+    examples: dict[str, int]
+    """Examples of each class, both sides of the split together."""
+    windows: dict[str, int]
+    """Windows behind them, for each class."""
+    tested: dict[str, int]
+    """Examples of each class that are tested in some fold."""
+    subjects: int
+    folds: int
+    majority: float
+    """Accuracy of always answering the class that is most frequent in training."""
+    quality_rule: str
+    label_version: str | None = None
+    seed: int
+    removed: tuple[str, ...] = ()
+    """What was left out so that no recording stands on both sides, a sentence each."""
+
+
+class Benchmark(Record):
+    """One experiment with a classifier on frozen features, for every representation."""
+
+    name: str
+    title: str
+    protocol: str
+    """What is fitted on what and tested on what, in a sentence or two."""
+    classes: tuple[str, ...]
+    reported: bool = True
+    """False for the inner folds that settings are chosen by."""
+    not_run: str | None = None
+    facts: BenchmarkFacts | None = None
+    outcomes: tuple[Outcome, ...] = ()
+
+    def outcome(self, representation: str) -> Outcome | None:
+        """Return the outcome of a representation, None if there is none."""
+        return next((o for o in self.outcomes if o.representation == representation), None)
+
+
+class Component(Record):
+    """A principal component: how far episodes differ along it."""
+
+    explained: float
+    """Share of the variance."""
+    ks: float
+    """Kolmogorov-Smirnov distance of AFib and normal windows."""
+    auc: float
+    """Area under the ROC curve of AFib against normal, 0.5 to 1."""
+    grid: tuple[float, ...]
+    afib: tuple[float, ...]
+    """Density of AFib windows on the grid."""
+    normal: tuple[float, ...]
+
+
+class Pca(Record):
+    """Principal components of one representation, by subject and by episode."""
+
+    representation: str
+    dataset: str
+    silhouette: float
+    """Of the first two components, by subject: near 1 if subjects lie apart, 0 if mixed."""
+    components: tuple[Component, ...]
+    x: tuple[float, ...]
+    """First component of a sample of windows."""
+    y: tuple[float, ...]
+    subject: tuple[int, ...]
+    """Number of each window's subject, from 0."""
+    afib: tuple[bool, ...]
+
+
+class Evolution(Record):
+    """A benchmark at the encoder-only files of a run, with a fitted polynomial."""
+
+    representation: str
+    benchmark: str
+    steps: tuple[int, ...]
+    values: tuple[float, ...]
+    degree: int
+    fitted_steps: tuple[float, ...]
+    fitted: tuple[float, ...]
+
+
+class AblationRow(Record):
+    """One setting of an ablation and the representation that was trained with it."""
+
+    label: str
+    representation: str | None
+    """None if it was not trained."""
+    paper: dict[str, float] = {}
+    """The paper's accuracy, by benchmark."""
+
+
+class Ablation(Record):
+    """The paper's ablation of components, span or features."""
+
+    name: str
+    title: str
+    rows: tuple[AblationRow, ...]
+
+
+class TrainingCurve(Record):
+    """What a run logged, thinned for drawing."""
+
+    representation: str
+    steps: tuple[int, ...]
+    loss: tuple[float, ...]
+    representation_std: tuple[float, ...]
+    effective_rank: tuple[float, ...]
+    windows_per_s: tuple[float, ...]
+    seconds: float
+    """Time of all steps together."""
+
+
+class QualityCount(Record):
+    """Windows of one data set, visit and quality class."""
+
+    dataset: str
+    visit: int
+    quality: str
+    n_windows: int
+
+
+class Strip(Record):
+    """One window, for drawing."""
+
+    caption: str
+    fs: float
+    signal: tuple[float, ...]
+    """In the units of training: standard deviations of the recording."""
+
+
+class QualityExample(Record):
+    """A window of a quality class."""
+
+    quality: str
+    strip: Strip
+
+
+class EmbeddingMap(Record):
+    """Windows laid out in two dimensions so that neighbours stay neighbours."""
+
+    representation: str
+    method: str
+    """How it was laid out, in words."""
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    label: tuple[str, ...]
+    """Class of each window."""
+    subject: tuple[int, ...]
+    fs: float
+    samples: int
+    strips: str
+    """All strips as signed bytes, base64: points times samples, in the order of the points."""
+    scale: float
+    """Value of one unit of a byte."""
+
+
+class Trial(Record):
+    """A choice that was tried, with what the inner folds said."""
+
+    name: str
+    changed: str
+    scores: dict[str, float]
+    chosen: bool = False
+
+
+class Stage(Record):
+    """How long a stage of the pipeline took."""
+
+    name: str
+    seconds: float
+
+
+class Provenance(Record):
+    """What the figures come from."""
+
+    snapshot_id: str
+    created_at: str
+    preset: str | None
+    command: str
+    versions: dict[str, str]
+    hardware: dict[str, str]
+    settings: str
+    """The resolved configuration, TOML."""
+    digests: dict[str, str]
+    """SHA-256 of each encoder file and the fingerprint of each data set."""
+    seeds: dict[str, int]
+    stages: tuple[Stage, ...]
+
+
+class Evaluation(Record):
+    """The whole document."""
+
+    id: str
+    title: str
+    representations: tuple[Representation, ...]
+    benchmarks: tuple[Benchmark, ...]
+    pca: tuple[Pca, ...] = ()
+    evolution: tuple[Evolution, ...] = ()
+    ablations: tuple[Ablation, ...] = ()
+    training: tuple[TrainingCurve, ...] = ()
+    quality: tuple[QualityCount, ...] = ()
+    strips: tuple[Strip, ...] = ()
+    """One subject normal and in AFib, then a second subject."""
+    quality_examples: tuple[QualityExample, ...] = ()
+    map: EmbeddingMap | None = None
+    trials: tuple[Trial, ...] = ()
+    absent: tuple[str, ...] = ()
+    """What could not be shown, and why: "pca: no data at ..."."""
+    provenance: Provenance
+
+    def representation(self, name: str) -> Representation:
+        """Return the representation of that name."""
+        return next(r for r in self.representations if r.name == name)
+
+
+def write_evaluation(evaluation: Evaluation, folder: Path) -> Path:
+    """Write the document into ``folder`` and return its path."""
+    path = folder / EVALUATION_NAME
+    with replacing(path) as temporary:
+        temporary.write_text(evaluation.model_dump_json(indent=1), encoding="utf-8")
+    return path
+
+
+def read_evaluation(folder: Path) -> Evaluation:
+    """Return the document in ``folder``."""
+    return Evaluation.model_validate_json((folder / EVALUATION_NAME).read_bytes())

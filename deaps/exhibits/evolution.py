@@ -1,0 +1,52 @@
+"""How a benchmark's figure moves while an encoder is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.polynomial import Polynomial
+
+from deaps.evaluation import Evolution
+from deaps.exhibits.json_numbers import plain_floats
+
+_CURVE_POINTS = 100
+
+
+def evolution_exhibit(
+    representation: str,
+    benchmark: str,
+    steps: Sequence[int],
+    values: Sequence[float],
+    *,
+    degree: int = 3,
+) -> Evolution:
+    """Return figures by step with a polynomial fitted by least squares.
+
+    The degree is lowered until two points are left over, and is at least 1. The curve is the
+    polynomial itself: it may leave the range that a share can have.
+
+    Raises
+    ------
+    ValueError
+        With fewer than two different steps.
+    """
+    order = np.argsort(np.asarray(steps), kind="stable")
+    at, found = np.asarray(steps)[order], np.asarray(values, np.float64)[order]
+    n_steps = len(np.unique(at))
+    if n_steps < 2:
+        raise ValueError(f"{n_steps} different steps; a curve takes two")
+    degree = max(1, min(degree, n_steps - 2))
+    share = (at - at[0]) / (at[-1] - at[0])
+    # On the domain itself: numpy would map it to -1 to 1, with the same curve.
+    curve = Polynomial.fit(share, found, degree, domain=[0, 1], window=[0, 1])
+    places = np.linspace(0, 1, _CURVE_POINTS)
+    return Evolution(
+        representation=representation,
+        benchmark=benchmark,
+        steps=tuple(int(step) for step in at),
+        values=tuple(float(value) for value in found),
+        degree=degree,
+        fitted_steps=plain_floats(at[0] + places * (at[-1] - at[0])),
+        fitted=plain_floats(curve(places)),
+    )

@@ -1,0 +1,7 @@
+"""The report on one evaluation: a page that stands alone, and the same figures as Markdown."""
+
+from __future__ import annotations
+
+from deaps.report.writing import MARKDOWN_NAME, PAGE_NAME, REPORT_VERSION, write_report
+
+__all__ = ["MARKDOWN_NAME", "PAGE_NAME", "REPORT_VERSION", "write_report"]

@@ -1,0 +1,56 @@
+"""Columns of a benchmark's table: which metrics, and which of the paper's beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deaps.evaluation import Benchmark
+from deaps.paper_figures import paper_figure
+
+_PAPER_METHOD = "deaps"
+"""The paper prints every column for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricColumn:
+    """A group of columns: metrics of ours, and the paper's figure, if it has one."""
+
+    title: str
+    metrics: tuple[str, ...]
+    paper_column: str | None
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """Heads of its columns."""
+        kinds = [metric.split()[0] for metric in self.metrics]
+        ours = tuple(k if k in ("recall", "precision") else "here" for k in kinds)
+        return (*ours, "paper") if self.paper_column is not None else ours
+
+
+def metric_columns(benchmark: Benchmark) -> tuple[MetricColumn, ...]:
+    """Return accuracy, sensitivity and specificity, then each class; only what ours or it has."""
+    measured = {score.metric for outcome in benchmark.outcomes for score in outcome.scores}
+    columns = [_column(benchmark, "accuracy", ("accuracy",), {"accuracy"}, "accuracy")]
+    columns += [
+        _column(benchmark, name, (name,), measured, name) for name in ("sensitivity", "specificity")
+    ]
+    for name in benchmark.classes:
+        metrics = (f"recall {name}", f"precision {name}")
+        title = _class_title(benchmark, name)
+        columns.append(_column(benchmark, title, metrics, measured, name))
+    return tuple(column for column in columns if column is not None)
+
+
+def _column(
+    benchmark: Benchmark, title: str, metrics: tuple[str, ...], measured: set[str], paper: str
+) -> MetricColumn | None:
+    has_paper = paper_figure(benchmark.name, _PAPER_METHOD, paper) is not None
+    if not has_paper and not measured.intersection(metrics):
+        return None
+    ours = tuple(metric for metric in metrics if metric in measured)
+    return MetricColumn(title, ours, paper if has_paper else None)
+
+
+def _class_title(benchmark: Benchmark, name: str) -> str:
+    tested = benchmark.facts.tested.get(name) if benchmark.facts else None
+    return name if tested is None else f"{name} ({tested:,} tested)"

@@ -1,0 +1,40 @@
+"""The order of the report."""
+
+from __future__ import annotations
+
+from deaps.evaluation import Evaluation
+from deaps.report.parts import Section, numbered
+from deaps.report.ranking import reported
+from deaps.report.sections.ablations import ablations_section
+from deaps.report.sections.absent import absent_section
+from deaps.report.sections.benchmark import benchmark_section
+from deaps.report.sections.deviations import deviations_section
+from deaps.report.sections.embedding_map import map_section
+from deaps.report.sections.evolution import evolution_section
+from deaps.report.sections.headline import headline_section
+from deaps.report.sections.pca import pca_section
+from deaps.report.sections.provenance import provenance_section
+from deaps.report.sections.quality import quality_section
+from deaps.report.sections.strips import strips_section
+from deaps.report.sections.training import training_section
+from deaps.report.sections.trials import trials_section
+
+
+def report_sections(evaluation: Evaluation) -> tuple[Section, ...]:
+    """Return every section in order, tables and figures numbered."""
+    sections = (
+        headline_section(evaluation),
+        *(benchmark_section(evaluation, one) for one in reported(evaluation)),
+        evolution_section(evaluation),
+        strips_section(evaluation),
+        pca_section(evaluation),
+        ablations_section(evaluation),
+        training_section(evaluation),
+        quality_section(evaluation),
+        map_section(evaluation),
+        trials_section(evaluation),
+        deviations_section(evaluation),
+        absent_section(evaluation),
+        provenance_section(evaluation),
+    )
+    return numbered(sections)

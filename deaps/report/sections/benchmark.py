@@ -1,0 +1,238 @@
+"""One benchmark: its protocol, what its figures rest on, and all of them."""
+
+from __future__ import annotations
+
+from deaps.evaluation import Benchmark, BenchmarkFacts, Evaluation, Representation
+from deaps.paper_figures import CLASS_COLUMNS_NOTE, paper_figure
+from deaps.report.cells import NOT_RUN, UNDEFINED, paper_cell, score_cell
+from deaps.report.columns import MetricColumn, metric_columns
+from deaps.report.figures.accuracy import AccuracyRow, accuracy_plot
+from deaps.report.figures.signs import line_sign, marker_sign
+from deaps.report.parts import (
+    Beside,
+    Body,
+    Cell,
+    ColumnGroup,
+    Facts,
+    Figure,
+    LegendEntry,
+    Matrices,
+    Matrix,
+    Notice,
+    Panel,
+    Paragraph,
+    Part,
+    Row,
+    Section,
+    Table,
+)
+from deaps.report.ranking import accuracy, best_methods, was_run, why_not_run
+from deaps.report.theme import INK, MUTED, series_styles
+from deaps.report.titles import ROLE_TITLES
+from deaps.report.wording import count, counts, percent, percentage, slug
+
+
+def benchmark_section(evaluation: Evaluation, benchmark: Benchmark) -> Section:
+    """Return the section of one benchmark; one that was not run says why."""
+    parts: list[Part] = [Paragraph(benchmark.protocol)]
+    if not was_run(benchmark):
+        sentence = why_not_run(benchmark)
+        parts.append(Notice(sentence[0].upper() + sentence[1:]))
+    if benchmark.facts:
+        parts.append(Facts(_facts(benchmark.facts)))
+    parts.append(_table(evaluation, benchmark))
+    if was_run(benchmark):
+        parts += _drawn(evaluation, benchmark)
+    return Section(f"benchmark-{slug(benchmark.name)}", benchmark.title, tuple(parts))
+
+
+def _drawn(evaluation: Evaluation, benchmark: Benchmark) -> list[Part]:
+    rows = _accuracy_rows(evaluation, benchmark)
+    figures: list[Part] = [_accuracy_figure(benchmark, rows)] if rows else []
+    parts: list[Part] = [Beside((*figures, _matrices(evaluation, benchmark)))]
+    if any(len(outcome.folds) > 1 for outcome in benchmark.outcomes):
+        parts.append(_folds_table(evaluation, benchmark))
+    return parts
+
+
+def _facts(facts: BenchmarkFacts) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    entries = {
+        "examples": counts(facts.examples),
+        "windows": counts(facts.windows),
+        "tested": counts(facts.tested),
+        "subjects": count(facts.subjects),
+        "folds": count(facts.folds),
+        "majority class": percentage(facts.majority),
+        "quality rule": facts.quality_rule,
+        "label version": facts.label_version or "",
+        "seed": str(facts.seed),
+    }
+    told: list[tuple[str, tuple[str, ...]]]
+    told = [(term, (text,)) for term, text in entries.items() if text]
+    if facts.removed:
+        told.append(("removed", facts.removed))
+    return tuple(told)
+
+
+def _table(evaluation: Evaluation, benchmark: Benchmark) -> Table:
+    columns = metric_columns(benchmark)
+    groups = tuple(ColumnGroup(one.title, one.heads) for one in columns)
+    has_classes = any(one.paper_column not in (None, "accuracy") for one in columns)
+    return Table(
+        id=f"table-{slug(benchmark.name)}",
+        caption=f"{benchmark.title}: every figure, beside the paper's.",
+        corner="",
+        groups=groups,
+        bodies=_bodies(evaluation, benchmark, columns),
+        notes=(_note(benchmark), *((CLASS_COLUMNS_NOTE,) if has_classes else ())),
+    )
+
+
+def _note(benchmark: Benchmark) -> str:
+    dash = "–: undefined, or not in the paper."
+    if not was_run(benchmark):
+        return f"Per cent. {dash}"
+    deviation = "± is the population deviation over folds. " if _has_deviation(benchmark) else ""
+    return (
+        "Per cent; in brackets the 95 % confidence interval (bootstrap over subjects). "
+        f"{deviation}★ and bold: the most accurate method, judged on total accuracy alone. {dash}"
+    )
+
+
+def _has_deviation(benchmark: Benchmark) -> bool:
+    return any(s.deviation is not None for one in benchmark.outcomes for s in one.scores)
+
+
+def _bodies(
+    evaluation: Evaluation, benchmark: Benchmark, columns: tuple[MetricColumn, ...]
+) -> tuple[Body, ...]:
+    bodies = []
+    for role, title in ROLE_TITLES.items():
+        if role == "ablation" and not was_run(benchmark):
+            continue
+        rows = tuple(
+            Row(one.label, _cells(evaluation, benchmark, columns, one))
+            for one in evaluation.representations
+            if one.role == role
+        )
+        if rows:
+            bodies.append(Body(rows, title=title))
+    if benchmark.facts:
+        width = sum(len(column.heads) for column in columns)
+        cells = (Cell(percent(benchmark.facts.majority)), *[UNDEFINED] * (width - 1))
+        bodies.append(Body((Row("majority class", cells),)))
+    return tuple(bodies)
+
+
+def _cells(
+    evaluation: Evaluation,
+    benchmark: Benchmark,
+    columns: tuple[MetricColumn, ...],
+    one: Representation,
+) -> tuple[Cell, ...]:
+    outcome = benchmark.outcome(one.name)
+    best = one.name in best_methods(evaluation, benchmark)
+    cells: list[Cell] = []
+    for column in columns:
+        for metric in column.metrics:
+            is_best = best and metric == "accuracy"
+            score = outcome.score(metric) if outcome else None
+            cells.append(score_cell(score, best=is_best) if outcome else NOT_RUN)
+        if column.paper_column is not None:
+            cells.append(paper_cell(benchmark.name, one, column.paper_column))
+    return tuple(cells)
+
+
+def _folds_table(evaluation: Evaluation, benchmark: Benchmark) -> Table:
+    """Return the accuracy of each representation in each fold."""
+    tested = [one for one in evaluation.representations if benchmark.outcome(one.name)]
+    found = {
+        one.representation: {fold.name: fold for fold in one.folds} for one in benchmark.outcomes
+    }
+    sizes = {fold.name: fold.n for one in benchmark.outcomes for fold in one.folds}
+    rows = []
+    for name, n in sizes.items():
+        folds = [found[one.name].get(name) for one in tested]
+        cells = [Cell(percent(fold.accuracy if fold else None)) for fold in folds]
+        rows.append(Row(name, (Cell(count(n)), *cells)))
+    return Table(
+        id=f"table-folds-{slug(benchmark.name)}",
+        caption=f"{benchmark.title}: accuracy of each fold, in per cent.",
+        corner="fold",
+        groups=(ColumnGroup("", ("tested", *(one.label for one in tested))),),
+        bodies=(Body(tuple(rows)),),
+        folded=True,
+    )
+
+
+def _accuracy_figure(benchmark: Benchmark, rows: list[AccuracyRow]) -> Figure:
+    name = f"figure-{slug(benchmark.name)}"
+    has_folds = any(len(row.folds) > 1 for row in rows)
+    has_paper = any(row.paper is not None for row in rows)
+    majority = benchmark.facts.majority if benchmark.facts else 0.0
+    best = " and ".join(row.label for row in rows if row.best)
+    label = (
+        f"Accuracy of {len(rows)} representations in {benchmark.title}; "
+        f"most accurate method: {best}"
+    )
+    svg = accuracy_plot(rows, majority=100 * majority, name=name, label=label)
+    return Figure(
+        id=name,
+        caption=f"{benchmark.title}: total accuracy.",
+        panels=(Panel(svg),),
+        legend=_accuracy_legend(name, folds=has_folds, paper=has_paper),
+    )
+
+
+def _accuracy_legend(name: str, *, folds: bool, paper: bool) -> tuple[LegendEntry, ...]:
+    entries = [
+        LegendEntry(marker_sign("o", INK, name=f"{name}-here"), "here"),
+        LegendEntry(line_sign(INK, name=f"{name}-interval"), "95 % confidence interval"),
+    ]
+    if folds:
+        entries.append(LegendEntry(marker_sign(".", MUTED, name=f"{name}-fold"), "one fold"))
+    if paper:
+        sign = marker_sign("d", INK, name=f"{name}-paper", filled=False)
+        entries.append(LegendEntry(sign, "paper"))
+    return tuple(entries)
+
+
+def _accuracy_rows(evaluation: Evaluation, benchmark: Benchmark) -> list[AccuracyRow]:
+    styles = series_styles(evaluation.representations)
+    best = best_methods(evaluation, benchmark)
+    rows = []
+    for group, role in enumerate(ROLE_TITLES):
+        for one in evaluation.representations:
+            outcome, score = benchmark.outcome(one.name), accuracy(benchmark, one.name)
+            if one.role != role or outcome is None or score is None:
+                continue
+            printed = paper_figure(benchmark.name, one.name, "accuracy")
+            rows.append(
+                AccuracyRow(
+                    label=one.label,
+                    style=styles[one.name],
+                    group=group,
+                    value=100 * score.value,
+                    low=None if score.low is None else 100 * score.low,
+                    high=None if score.high is None else 100 * score.high,
+                    folds=tuple(100 * fold.accuracy for fold in outcome.folds),
+                    paper=printed.value if printed and role == "method" else None,
+                    best=one.name in best,
+                )
+            )
+    return rows
+
+
+def _matrices(evaluation: Evaluation, benchmark: Benchmark) -> Matrices:
+    matrices = tuple(
+        Matrix(one.label, benchmark.classes, outcome.confusion)
+        for role in ROLE_TITLES
+        for one in evaluation.representations
+        if one.role == role and (outcome := benchmark.outcome(one.name))
+    )
+    return Matrices(
+        id=f"confusion-{slug(benchmark.name)}",
+        caption=f"{benchmark.title}: confusion matrices over all folds. Rows are true classes, "
+        "columns predicted ones; shares are of the true class, in per cent, with counts below.",
+        matrices=matrices,
+    )

@@ -1,0 +1,79 @@
+"""Accuracy over the course of training."""
+
+from __future__ import annotations
+
+from deaps.evaluation import Evaluation, Evolution
+from deaps.report.absence import notices
+from deaps.report.figures.evolution import EvolutionLine, evolution_plot
+from deaps.report.parts import (
+    Beside,
+    Body,
+    Cell,
+    ColumnGroup,
+    Figure,
+    Panel,
+    Part,
+    Row,
+    Section,
+    Table,
+)
+from deaps.report.theme import series_styles
+from deaps.report.titles import benchmark_title, representation_label
+from deaps.report.wording import counted, percent, slug
+
+
+def evolution_section(evaluation: Evaluation) -> Section:
+    """Return a figure and a table for each benchmark that was run at several checkpoints."""
+    courses: dict[str, list[Evolution]] = {}
+    for course in evaluation.evolution:
+        courses.setdefault(course.benchmark, []).append(course)
+    parts: list[Part] = [*notices(evaluation, "evolution", empty=not courses)]
+    if courses:
+        parts.append(_figure(evaluation, courses))
+        parts.append(Beside(tuple(_table(evaluation, *one) for one in courses.items())))
+    return Section("evolution", "Evolution over training", tuple(parts))
+
+
+def _figure(evaluation: Evaluation, courses: dict[str, list[Evolution]]) -> Figure:
+    degrees = sorted({course.degree for found in courses.values() for course in found})
+    degree = " or ".join(map(str, degrees))
+    return Figure(
+        id="figure-evolution",
+        caption="Accuracy of the encoder as it was after so many iterations: points are measured, "
+        f"lines a polynomial of degree {degree} fitted to them.",
+        panels=tuple(_panel(evaluation, name, found) for name, found in courses.items()),
+        layout="pair",
+    )
+
+
+def _panel(evaluation: Evaluation, benchmark: str, courses: list[Evolution]) -> Panel:
+    styles = series_styles(evaluation.representations)
+    title = benchmark_title(evaluation, benchmark)
+    lines = [
+        EvolutionLine(
+            representation_label(evaluation, c.representation), styles[c.representation], c
+        )
+        for c in courses
+        if c.steps
+    ]
+    label = (
+        f"Accuracy over iterations in {title}, {counted(len(lines), 'line')}; figures in a table"
+    )
+    name = f"evolution-{slug(benchmark)}"
+    return Panel(evolution_plot(lines, name=name, label=label), title=title)
+
+
+def _table(evaluation: Evaluation, benchmark: str, courses: list[Evolution]) -> Table:
+    steps = sorted({step for course in courses for step in course.steps})
+    rows = []
+    for course in courses:
+        found = dict(zip(course.steps, course.values, strict=True))
+        cells = tuple(Cell(percent(found.get(step))) for step in steps)
+        rows.append(Row(representation_label(evaluation, course.representation), cells))
+    return Table(
+        id=f"table-evolution-{slug(benchmark)}",
+        caption=f"{benchmark_title(evaluation, benchmark)}: accuracy by iterations, in per cent.",
+        corner="",
+        groups=(ColumnGroup("", tuple(f"{step:,}" for step in steps)),),
+        bodies=(Body(tuple(rows)),),
+    )

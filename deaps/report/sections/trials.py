@@ -1,0 +1,57 @@
+"""What was tried, with what the inner folds said."""
+
+from __future__ import annotations
+
+from deaps.evaluation import Benchmark, Evaluation
+from deaps.report.absence import notices
+from deaps.report.cells import accuracy_cell
+from deaps.report.parts import Beside, Body, Cell, ColumnGroup, Part, Row, Section, Table
+from deaps.report.ranking import accuracy, was_run, why_not_run
+from deaps.report.titles import benchmark_title
+from deaps.report.wording import percent, slug
+
+
+def trials_section(evaluation: Evaluation) -> Section:
+    """Return every trial, and the inner folds of the representations that are reported."""
+    inner = [one for one in evaluation.benchmarks if not one.reported]
+    empty = not evaluation.trials and not inner
+    parts: list[Part] = [*notices(evaluation, "trials", empty=empty)]
+    tables = [_trials_table(evaluation)] if evaluation.trials else []
+    tables += [_inner_table(evaluation, one) for one in inner]
+    if tables:
+        parts.append(Beside(tuple(tables)))
+    return Section("trials", "Trials on inner folds", tuple(parts))
+
+
+def _trials_table(evaluation: Evaluation) -> Table:
+    names = list(dict.fromkeys(name for trial in evaluation.trials for name in trial.scores))
+    rows = []
+    for trial in evaluation.trials:
+        scores = tuple(Cell(percent(trial.scores.get(name))) for name in names)
+        choice = Cell("chosen ✓" if trial.chosen else "")
+        rows.append(Row(trial.name, (Cell(trial.changed), *scores, choice)))
+    return Table(
+        id="table-trials",
+        caption="Every trial: what was changed, and the accuracy on inner folds of the training "
+        "side, in per cent. The reported tests took no part in the choice.",
+        corner="trial",
+        groups=(
+            ColumnGroup("", ("changed",), kind="text"),
+            ColumnGroup("", tuple(benchmark_title(evaluation, name) for name in names)),
+            ColumnGroup("", ("choice",), kind="text"),
+        ),
+        bodies=(Body(tuple(rows)),),
+    )
+
+
+def _inner_table(evaluation: Evaluation, benchmark: Benchmark) -> Table:
+    tested = [one for one in evaluation.representations if benchmark.outcome(one.name)]
+    rows = tuple(Row(one.label, (accuracy_cell(accuracy(benchmark, one.name)),)) for one in tested)
+    missing = (Row(benchmark.title, sentence=why_not_run(benchmark)),)
+    return Table(
+        id=f"table-inner-{slug(benchmark.name)}",
+        caption=f"{benchmark.title}. {benchmark.protocol}",
+        corner="",
+        groups=(ColumnGroup("", ("accuracy, per cent",)),),
+        bodies=(Body(rows if was_run(benchmark) else missing),),
+    )

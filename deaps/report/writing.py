@@ -1,0 +1,35 @@
+"""Writing of the report's files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from deaps.evaluation import Evaluation
+from deaps.report.content import report_sections
+from deaps.report.markdown import markdown_report
+from deaps.report.page import html_page
+from storage.atomic import replacing
+
+REPORT_VERSION = 1
+"""Raised when the same evaluation gives another report, so that old ones are written anew."""
+
+PAGE_NAME = "index.html"
+MARKDOWN_NAME = "report.md"
+
+
+def write_report(evaluation: Evaluation, folder: Path) -> Path:
+    """Write page and Markdown into ``folder`` and return the path of the page.
+
+    The same evaluation always gives the same bytes. The page is written last: where it stands,
+    the report is whole.
+    """
+    sections = report_sections(evaluation)
+    _write(folder / MARKDOWN_NAME, markdown_report(evaluation.title, sections))
+    page = folder / PAGE_NAME
+    _write(page, html_page(evaluation.title, sections))
+    return page
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")

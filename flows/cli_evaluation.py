@@ -1,0 +1,117 @@
+"""The commands of the last stages: each is a thin shell over one library call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.cli_options import Config, Overrides, Preset, settings_from, stop
+from flows.config import Settings
+
+
+def evaluate(
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Run every benchmark on every finished run of the experiment.
+
+    Example: deaps evaluate --preset open
+    """
+    settings = settings_from(preset, config, overrides)
+    from flows.experiment_state import look
+
+    try:
+        state = look(settings)
+        if not state.runs:
+            stop(f"none of the experiment's {len(state.missing)} runs is finished; run deaps train")
+        if not state.evaluated:
+            typer.echo("starting Prefect's embedded server and the workers ...", err=True)
+            from flows.evaluate import evaluate as evaluate_flow
+            from flows.interrupt import stop_at_once
+
+            with stop_at_once():
+                evaluate_flow(preset=preset, config=_text(config), overrides=overrides)
+    except (OSError, ValueError) as error:
+        stop(str(error))
+    typer.echo(f"evaluation: {state.folder}; write its report with deaps report")
+
+
+def report(
+    name: Annotated[str | None, typer.Argument(help="Evaluation (default: the newest).")] = None,
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Write the report of an evaluation: one HTML page, and the same in Markdown.
+
+    Example: deaps report --preset open
+    """
+    settings = settings_from(preset, config, overrides)
+    from flows.report import find_evaluation, rewrite_page
+
+    try:
+        page = rewrite_page(find_evaluation(settings, name))
+    except (OSError, ValueError) as error:
+        stop(str(error))
+    typer.echo(f"report: {page}")
+
+
+def run(
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Run the whole pipeline: preprocess, train, benchmark, report; what is done is left alone.
+
+    Example: deaps run --preset open --set data.mitdb=/data/mitdb
+    """
+    settings = settings_from(preset, config, overrides)
+    try:
+        page = _finished_page(settings)
+        if page is not None:
+            typer.echo("nothing to do: data sets, runs and report are up to date")
+        else:
+            page = _run_flow(preset, config, overrides)
+    except (OSError, ValueError) as error:
+        stop(str(error))
+    typer.echo(f"report: {page}")
+
+
+def _finished_page(settings: Settings) -> Path | None:
+    """Return the report's page if every stage is done."""
+    from flows.experiment_state import look
+    from flows.report import PAGE_NAME
+    from flows.scan import scan
+    from storage.snapshot import IndexMissingError
+
+    found = scan(settings)
+    if all(dataset.problem for dataset in found.datasets):
+        stop("none of the configured data sets is there")
+    if not found.nothing_to_do:
+        return None
+    try:
+        state = look(settings)
+    except IndexMissingError:
+        return None
+    page = state.folder / PAGE_NAME
+    return page if state.evaluated and not state.missing and page.exists() else None
+
+
+def _run_flow(preset: str | None, config: Path | None, overrides: list[str] | None) -> Path:
+    typer.echo("starting Prefect's embedded server and the workers ...", err=True)
+    from deaps.train import NonFiniteError
+    from flows.interrupt import stop_at_once
+    from flows.pipeline import pipeline
+
+    try:
+        with stop_at_once():
+            return Path(pipeline(preset=preset, config=_text(config), overrides=overrides))
+    except NonFiniteError as error:
+        stop(str(error))
+
+
+def _text(path: Path | None) -> str | None:
+    return str(path) if path else None

@@ -1,0 +1,197 @@
+"""The evaluation stage: features of every representation, every benchmark, one document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flows.prefect_home import end_stray_servers, prepare_prefect, remember_server
+
+prepare_prefect()
+
+from prefect import flow, task  # noqa: E402
+from prefect.artifacts import create_table_artifact  # noqa: E402
+from prefect.cache_policies import NO_CACHE  # noqa: E402
+
+from deaps.benchmarks.plan import Plan, windows_of  # noqa: E402
+from deaps.device import choose_device  # noqa: E402
+from deaps.evaluation import Ablation, Evaluation, Stage, Trial  # noqa: E402
+from deaps.run_folder import Run  # noqa: E402
+from flows.benchmark_work import (  # noqa: E402
+    Outcomes,
+    benchmark_records,
+    cells,
+    plan_all,
+    run_folds,
+)
+from flows.config import Settings, load_settings  # noqa: E402
+from flows.dask_pool import worker_pool  # noqa: E402
+from flows.evaluation_folder import keep_evaluation  # noqa: E402
+from flows.exhibit_work import Exhibits  # noqa: E402
+from flows.experiment import Experiment  # noqa: E402
+from flows.experiment_state import ExperimentState, look  # noqa: E402
+from flows.feature_work import WindowSource, fill_missing, missing_features  # noqa: E402
+from flows.interrupt import keep_stopping_at_once  # noqa: E402
+from flows.progress import StageProgress  # noqa: E402
+from flows.provenance import provenance  # noqa: E402
+from flows.representations import Compared, compared, described  # noqa: E402
+from flows.stopwatch import Stopwatch  # noqa: E402
+from storage.publish import republish  # noqa: E402
+from storage.snapshot import open_index  # noqa: E402
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_TASK = task(cache_policy=NO_CACHE, persist_result=False)
+
+
+@flow(name="deaps-evaluate")
+def evaluate(
+    preset: str | None = None,
+    config: str | None = None,
+    overrides: list[str] | None = None,
+) -> str:
+    """Run every benchmark on every finished run of the experiment; return the folder."""
+    keep_stopping_at_once()
+    end_stray_servers()
+    remember_server()
+    settings = load_settings(
+        preset=preset, config=Path(config) if config else None, overrides=overrides or ()
+    )
+    return str(evaluate_all(settings))
+
+
+def evaluate_all(settings: Settings, earlier: Sequence[Stage] = (), command: str = "") -> Path:
+    """Evaluate what is trained and return the folder; for use inside a flow.
+
+    ``earlier`` are the stages before this one, for the record.
+    """
+    state = look(settings)
+    if not state.evaluated:
+        watch = Stopwatch(earlier)
+        keep_evaluation(measure(state, watch, command or "deaps evaluate"), state.folder)
+        republish(settings.store.root)
+    return state.folder
+
+
+class Work:
+    """What the tasks of this stage share.
+
+    A plain class on purpose: Prefect walks through dataclasses and lists among parameters.
+    """
+
+    def __init__(
+        self, state: ExperimentState, plans: dict[str, Plan], items: list[Compared], client: Client
+    ) -> None:
+        self.state, self.plans, self.items, self.client = state, plans, items, client
+        self.windows = windows_of(plans.values())
+
+
+def measure(state: ExperimentState, watch: Stopwatch, command: str) -> Evaluation:
+    """Return the evaluation: features, folds, exhibits."""
+    settings, experiment = state.settings, state.experiment
+    with open_index(settings.store.root) as index, worker_pool(settings.execution) as client:
+        plans, not_run = plan_all(index, settings)
+        items = list(compared(settings, experiment, state.runs, windows_of(plans.values())))
+        work = Work(state, plans, items, client)
+        with watch.stage("embed"):
+            embed(work)
+        with watch.stage("benchmarks"):
+            outcomes = run_benchmarks(work)
+        with watch.stage("figures"):
+            shown = Exhibits(settings, index, plans, items).all(state.runs, outcomes)
+        shown["absent"] += state.missing
+        return Evaluation(
+            id=state.name,
+            title=_title(settings),
+            representations=tuple(described(experiment, state.runs, items)),
+            benchmarks=benchmark_records(settings, plans, not_run, outcomes),
+            ablations=_trained_rows(experiment.ablations, state.runs),
+            trials=tuple(_trials(experiment, outcomes)),
+            provenance=provenance(settings, index, items, watch.stages, command),
+            **shown,
+        )
+
+
+@_TASK
+def embed(work: Work) -> None:
+    """Compute the features that are not there yet."""
+    settings, state = work.state.settings, work.state
+    total = len(missing_features(work.items)) * len(work.windows)
+    with StageProgress("embedding windows", total, key="embedding-progress") as progress:
+        fill_missing(
+            WindowSource(settings.store.root, state.snapshot_id),
+            work.items,
+            work.windows,
+            client=work.client,
+            device=choose_device(settings.execution.device),
+            advance=progress.advance,
+        )
+
+
+@_TASK
+def run_benchmarks(work: Work) -> Outcomes:
+    """Run every fold of every benchmark, and leave the accuracies in Prefect's pages."""
+    trained = work.state.experiment.trained
+    trials = {each.name for each in trained if each.role == "trial"}
+    wanted = cells(work.items, work.plans, trials)
+    total = sum(len(work.plans[cell.benchmark].folds) for cell, _ in wanted)
+    with StageProgress("benchmarks: folds", total, key="benchmark-progress") as progress:
+        outcomes = run_folds(wanted, work.plans, work.client, progress.advance)
+    create_table_artifact(_accuracies(outcomes), key="benchmark-accuracies")
+    return outcomes
+
+
+def _trained_rows(ablations: Sequence[Ablation], runs: Mapping[str, Run]) -> tuple[Ablation, ...]:
+    """Return the ablations with rows that are not trained saying so."""
+    return tuple(
+        ablation.model_copy(
+            update={
+                "rows": tuple(
+                    row
+                    if row.representation in runs
+                    else row.model_copy(update={"representation": None})
+                    for row in ablation.rows
+                )
+            }
+        )
+        for ablation in ablations
+    )
+
+
+def _accuracies(outcomes: Outcomes) -> list[dict[str, object]]:
+    rows: dict[str, dict[str, object]] = {}
+    for cell, outcome in outcomes.items():
+        if cell.step is None:
+            row = rows.setdefault(cell.representation, {"representation": cell.representation})
+            row[cell.benchmark] = f"{100 * outcome.scores[0].value:.1f} %"
+    return list(rows.values())
+
+
+def _trials(experiment: Experiment, outcomes: Outcomes) -> list[Trial]:
+    """Return the trials, and DEAPS as it is set, with their accuracy on the inner folds."""
+    tried = [t for t in experiment.trained if t.role == "trial"]
+    if not tried:
+        return []
+    as_set = [t for t in experiment.trained if t.name == "deaps"]
+    return [
+        Trial(
+            name=trained.name,
+            changed=trained.changed or "nothing: the settings of the report",
+            scores={
+                cell.benchmark: outcome.scores[0].value
+                for cell, outcome in outcomes.items()
+                if cell.representation == trained.name
+                and cell.step is None
+                and cell.benchmark.startswith("inner")
+            },
+            chosen=trained.role == "method",
+        )
+        for trained in as_set + tried
+    ]
+
+
+def _title(settings: Settings) -> str:
+    trained_on = ", ".join(settings.sampling.datasets) or "all data sets"
+    return f"Self-supervised ECG representations, trained on {trained_on}"

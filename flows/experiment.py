@@ -1,0 +1,108 @@
+"""What the pipeline trains: methods, rungs of the ablations and trials, each once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from deaps.evaluation import Ablation, AblationRow, Role
+from deaps.ladder import LADDER
+from deaps.paper_figures import FEATURES, SPAN_S
+from deaps.run_folder import TrainingPlan
+from flows.config import Settings, overridden
+from flows.training_plan import training_plan
+
+LABELS = {
+    "deaps": "DEAPS",
+    "byol": "BYOL",
+    "pclr": "PCLR",
+    "clocs": "CLOCS",
+    "mixing-up": "Mixing-Up",
+    "tf-c": "TF-C",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A representation that a training makes."""
+
+    name: str
+    label: str
+    role: Role
+    plan: TrainingPlan
+    changed: str = ""
+    """What a trial overrides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """All trainings, each once, and the ablations that refer to them."""
+
+    trained: tuple[Trained, ...]
+    ablations: tuple[Ablation, ...]
+
+
+def plan_experiment(settings: Settings) -> Experiment:
+    """Return the trainings that the settings ask for, methods first."""
+    trained: dict[str, Trained] = {}
+    for method in settings.experiment.methods:
+        _add(trained, Trained(method, LABELS[method], "method", training_plan(settings, method)))
+    ablations = tuple(_ablations(settings, trained))
+    for name, overrides in settings.experiment.trials.items():
+        plan = training_plan(overridden(settings, overrides), "deaps")
+        _add(trained, Trained(name, name, "trial", plan, ", ".join(overrides)))
+    return Experiment(tuple(trained.values()), ablations)
+
+
+_Rung = tuple[str, str, Iterable[str], dict[str, float]]
+"""Label, method, overrides, and the paper's accuracies."""
+
+
+def _ablations(settings: Settings, trained: dict[str, Trained]) -> Iterator[Ablation]:
+    experiment = settings.experiment
+    spans: list[_Rung] = [
+        (f"{span} s", "deaps", (f"sampling.triplet_span_s={span}",), SPAN_S.get(span, {}))
+        for span in experiment.spans_s
+    ]
+    features: list[_Rung] = [
+        (f"{n} features", "deaps", (f"deaps.features={n}",), FEATURES.get(n, {}))
+        for n in experiment.features
+    ]
+    rungs: list[_Rung] = [
+        (label, method, [f"deaps.{key}={json.dumps(value)}" for key, value in changed.items()], {})
+        for label, (method, changed) in LADDER.items()
+    ]
+    titles = {
+        "components": ("Components", rungs),
+        "span": ("Span of a triplet", spans),
+        "features": ("Features that the mask keeps", features),
+    }
+    for name in experiment.ablations:
+        title, rows = titles[name]
+        added = (_row(settings, trained, title, *row) for row in rows)
+        yield Ablation(name=name, title=title, rows=tuple(added))
+
+
+def _row(
+    settings: Settings,
+    trained: dict[str, Trained],
+    title: str,
+    label: str,
+    method: str,
+    overrides: Iterable[str],
+    paper: dict[str, float],
+) -> AblationRow:
+    plan = training_plan(overridden(settings, overrides), method)
+    wanted = Trained(f"{title.lower()}: {label}", f"{title}: {label}", "ablation", plan)
+    name = _add(trained, wanted)
+    return AblationRow(label=label, representation=name, paper=paper)
+
+
+def _add(trained: dict[str, Trained], wanted: Trained) -> str:
+    """Add a training unless an equal one is there already; return the name it goes by."""
+    for known in trained.values():
+        if known.plan == wanted.plan:
+            return known.name
+    trained[wanted.name] = wanted
+    return wanted.name

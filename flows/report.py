@@ -1,0 +1,45 @@
+"""The report of an evaluation: written from its document, wherever that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from deaps.evaluation import EVALUATION_NAME, read_evaluation
+from flows.config import Settings
+from storage.layout import REPORTS_FOLDER
+
+PAGE_NAME = "index.html"
+
+
+class NoEvaluationError(ValueError):
+    """There is no evaluation to write a report of."""
+
+
+def write_page(folder: Path) -> Path:
+    """Write the report of the evaluation in ``folder`` if it is not there; return the page."""
+    page = folder / PAGE_NAME
+    if not page.exists():
+        from deaps.report import write_report
+
+        write_report(read_evaluation(folder), folder)
+    return page.resolve()
+
+
+def rewrite_page(folder: Path) -> Path:
+    """Write the report anew, such as after a change of its looks."""
+    (folder / PAGE_NAME).unlink(missing_ok=True)
+    return write_page(folder)
+
+
+def find_evaluation(settings: Settings, name: str | None) -> Path:
+    """Return the folder of the evaluation of that name, by default the newest."""
+    reports = settings.store.root / REPORTS_FOLDER
+    found = sorted(
+        (path.stat().st_mtime_ns, path.parent) for path in reports.glob(f"*/{EVALUATION_NAME}")
+    )
+    if name is not None:
+        found = [(when, folder) for when, folder in found if folder.name == name]
+    if not found:
+        what = f"no evaluation {name!r}" if name else "no evaluation"
+        raise NoEvaluationError(f"{what} in {reports}; run deaps evaluate")
+    return found[-1][1]

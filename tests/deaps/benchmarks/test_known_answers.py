@@ -1,0 +1,124 @@
+"""Every benchmark on features whose answer is known."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deaps.benchmarks import BENCHMARKS
+from deaps.benchmarks.fitting import Fitting
+from deaps.benchmarks.labelled_windows import NotRunError
+from deaps.benchmarks.plan import Plan, outcome, plan_benchmark, windows_of
+from deaps.config import BenchmarkSettings
+from storage.snapshot import open_index
+from tests.deaps.benchmarks.labelled_store import (
+    SETTINGS,
+    make_labelled_store,
+    table_of,
+)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_labelled_store(tmp_path_factory.mktemp("labelled"))
+
+
+def planned(store: Path, name: str, settings: BenchmarkSettings = SETTINGS) -> Plan:
+    with open_index(store) as index:
+        return plan_benchmark(BENCHMARKS[name], index, settings)
+
+
+def accuracy(plan: Plan, values: np.ndarray) -> float:
+    fitting, table = Fitting.of(plan), table_of(plan, values)
+    predictions = [fitting.predict(table, fold) for fold in range(len(plan.folds))]
+    return outcome(plan, "made", predictions).scores[0].value
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_separable_features_give_100_percent(store: Path, name: str) -> None:
+    plan = planned(store, name)
+    rng = np.random.default_rng(0)
+    corners = 10 * np.eye(len(plan.benchmark.classes))[plan.examples.labels]
+    assert accuracy(plan, corners + 0.1 * rng.standard_normal(corners.shape)) == 1.0
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_features_that_know_nothing_give_chance(store: Path, name: str) -> None:
+    plan = planned(store, name)
+    rng = np.random.default_rng(0)
+    found = [accuracy(plan, rng.standard_normal((len(plan.examples), 3))) for _ in range(10)]
+    chance = 1 / len(plan.benchmark.classes)
+    assert abs(np.mean(found) - chance) < 0.2
+
+
+def test_afib_takes_whole_windows_of_recordings_with_afib(store: Path) -> None:
+    settings = SETTINGS.model_copy(update={"afib_loo": "mitdb"})
+    facts = planned(store, "afib-loo", settings).facts
+    assert facts.examples == {"normal": 8, "AFib": 8}  # no 100, no flutter, no mixed window
+    assert facts.subjects == 3  # 201 and 202 are one person
+
+
+def test_flutter_counts_as_normal_only_if_asked(store: Path) -> None:
+    settings = SETTINGS.model_copy(update={"afib_loo": "mitdb", "afib_excluded": ()})
+    assert planned(store, "afib-loo", settings).facts.examples["normal"] == 9
+
+
+def test_transfer_fits_on_one_data_set_and_tests_on_the_other(store: Path) -> None:
+    plan = planned(store, "afib-transfer")
+    (fold,) = plan.folds
+    assert {name.split("/")[0] for name in plan.examples.subjects[fold.train]} == {"mitdb"}
+    assert {name.split("/")[0] for name in plan.examples.subjects[fold.test]} == {"afdb"}
+
+
+def test_gender_draws_one_window_of_each_of_the_subjects_asked_for(store: Path) -> None:
+    plan = planned(store, "gender")
+    assert len(plan.examples) == len(set(plan.examples.subjects)) == 20
+    other = planned(store, "gender", SETTINGS.model_copy(update={"seed": 1}))
+    assert set(plan.examples.subjects) != set(other.examples.subjects)
+    assert set(plan.examples.subjects) == set(planned(store, "gender").examples.subjects)
+
+
+def test_gender_may_take_all_windows_of_all_subjects(store: Path) -> None:
+    settings = SETTINGS.model_copy(update={"gender_subjects": "all", "gender_windows": "all"})
+    assert planned(store, "gender", settings).facts.examples == {"female": 96, "male": 96}
+
+
+def test_too_few_subjects_for_gender_are_told(store: Path) -> None:
+    plan = planned(store, "gender", SETTINGS.model_copy(update={"gender_subjects": 1549}))
+    assert plan.facts.removed == ("24 of the 1,549 subjects asked for are there",)
+
+
+def test_challenge_drops_noisy_recordings_and_averages_windows(store: Path) -> None:
+    facts = planned(store, "challenge2017").facts
+    assert facts.examples == {"normal": 15, "AFib": 15, "other": 15}
+    assert facts.tested == {"normal": 3, "AFib": 3, "other": 3}
+    assert sum(facts.windows.values()) > 45
+    assert "15 recordings labelled noisy" in facts.removed
+
+
+def test_inner_folds_never_see_the_validation_recordings(store: Path) -> None:
+    tested = set(planned(store, "challenge2017").examples.subjects[:9])
+    for name in ("inner-folds", "inner-few"):
+        assert not tested & set(planned(store, name).examples.subjects)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("afib-transfer", {"afib_test": "absent"}),
+        ("afib-loo", {"afib_loo": "shhs"}),
+        ("gender", {"gender": "mitdb"}),
+        ("challenge2017", {"challenge": "absent"}),
+    ],
+)
+def test_a_data_set_that_lacks_what_is_needed_gives_a_reason(
+    store: Path, name: str, change: dict[str, str]
+) -> None:
+    with pytest.raises(NotRunError):
+        planned(store, name, SETTINGS.model_copy(update=change))
+
+
+def test_windows_of_all_benchmarks_are_named_once(store: Path) -> None:
+    windows = windows_of([planned(store, name) for name in BENCHMARKS])
+    assert len(np.unique(windows.key)) == len(windows)
+    assert (np.diff(windows.key) > 0).all()

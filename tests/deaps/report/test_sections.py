@@ -1,0 +1,200 @@
+"""What the report says, before it is HTML or Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from deaps.evaluation import Benchmark, Evaluation, Provenance
+from deaps.report.content import report_sections
+from deaps.report.parts import Bullets, Figure, Map, Matrices, Notice, Section, Table
+from deaps.report.sections.absent import absent_section
+from deaps.report.sections.benchmark import benchmark_section
+from deaps.report.sections.headline import headline_section
+from tests.deaps.report.found_parts import all_parts, rows, table
+from tests.deaps.report.made_evaluation import ABLATED, ABSENT, FLOORS, LABELS, METHODS, NOT_RUN
+
+RUN = ("mitdb-loo", "gender", "challenge2017")
+
+
+def with_accuracies(evaluation: Evaluation, values: dict[str, float]) -> Evaluation:
+    """Return the evaluation with other accuracies in the Challenge."""
+    changed = tuple(
+        one.model_copy(update={"outcomes": _outcomes(one, values)})
+        if one.name == "challenge2017"
+        else one
+        for one in evaluation.benchmarks
+    )
+    return evaluation.model_copy(update={"benchmarks": changed})
+
+
+def _outcomes(benchmark: Benchmark, values: dict[str, float]) -> tuple[object, ...]:
+    outcomes = []
+    for outcome in benchmark.outcomes:
+        first, *others = outcome.scores
+        value = values.get(outcome.representation, 0.1)
+        scores = (first.model_copy(update={"value": value}), *others)
+        outcomes.append(outcome.model_copy(update={"scores": scores}))
+    return tuple(outcomes)
+
+
+def marked(one: Table) -> set[tuple[str, int]]:
+    """Return head and column of every cell that is marked as best."""
+    return {
+        (head, column)
+        for head, row in rows(one).items()
+        for column, cell in enumerate(row.cells)
+        if cell.best
+    }
+
+
+def test_headline_has_every_method_every_floor_and_the_majority_class(
+    sections: Sequence[Section],
+) -> None:
+    heads = set(rows(table(sections, "table-accuracy-1")))
+    assert heads >= {*METHODS.values(), *FLOORS.values(), "majority class"}
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_benchmark_table_has_every_representation(sections: Sequence[Section], name: str) -> None:
+    assert set(rows(table(sections, f"table-{name}"))) == {*LABELS.values(), "majority class"}
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_every_row_has_as_many_cells_as_there_are_columns(
+    sections: Sequence[Section], name: str
+) -> None:
+    one = table(sections, f"table-{name}")
+    assert {len(row.cells) for row in rows(one).values()} == {one.width}
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_every_representation_has_a_confusion_matrix(
+    sections: Sequence[Section], name: str
+) -> None:
+    found = [p for p in all_parts(sections) if isinstance(p, Matrices) and p.id.endswith(name)]
+    assert [matrix.title for matrix in found[0].matrices] == list(LABELS.values())
+
+
+def test_benchmark_that_was_not_run_says_why_wherever_it_would_have_figures(
+    sections: Sequence[Section],
+) -> None:
+    title = "AFib, MIT-ARR to MIT-AFIB"
+    assert rows(table(sections, "table-accuracy-1"))[title].sentence == f"not run: {NOT_RUN}"
+    own = next(section for section in sections if section.title == title)
+    assert Notice(f"Not run: {NOT_RUN}") in own.parts
+
+
+def test_benchmark_that_was_not_run_still_shows_the_papers_figures(
+    sections: Sequence[Section],
+) -> None:
+    row = rows(table(sections, "table-afib-transfer"))["DEAPS"]
+    assert [cell.text for cell in row.cells] == ["not run", "75.5", "74.6", "75.9"]
+
+
+def test_representation_that_was_not_tested_is_not_a_blank(evaluation: Evaluation) -> None:
+    challenge = next(one for one in evaluation.benchmarks if one.name == "challenge2017")
+    fewer = challenge.model_copy(update={"outcomes": challenge.outcomes[1:]})
+    row = rows(table([benchmark_section(evaluation, fewer)], "table-challenge2017"))["DEAPS"]
+    assert row.cells[0].text == "not run"
+
+
+def test_the_papers_figures_stand_beside_ours(sections: Sequence[Section]) -> None:
+    cells = rows(table(sections, "table-gender"))["DEAPS"].cells
+    assert [(cell.text, cell.note) for cell in (cells[1], cells[4])] == [
+        ("75.8", "± 1.1"),
+        ("74.4", "± 2.9"),
+    ]
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_best_is_marked_on_total_accuracy_alone(sections: Sequence[Section], name: str) -> None:
+    assert {column for _, column in marked(table(sections, f"table-{name}"))} == {0}
+
+
+def test_no_floor_and_no_ablation_is_marked_as_best(evaluation: Evaluation) -> None:
+    changed = with_accuracies(evaluation, {"random": 0.99, "deaps-16": 0.98, "clocs": 0.5})
+    section = benchmark_section(changed, changed.benchmarks[3])
+    assert marked(table([section], "table-challenge2017")) == {("CLOCS", 0)}
+
+
+def test_methods_that_are_level_are_both_marked(evaluation: Evaluation) -> None:
+    changed = with_accuracies(evaluation, {"byol": 0.8, "pclr": 0.8, "deaps": 0.7})
+    section = benchmark_section(changed, changed.benchmarks[3])
+    assert marked(table([section], "table-challenge2017")) == {("BYOL", 0), ("PCLR", 0)}
+
+
+def test_summary_says_where_deaps_stands_and_that_a_floor_is_better(
+    evaluation: Evaluation,
+) -> None:
+    changed = with_accuracies(evaluation, {"random": 0.9, "byol": 0.8, "pclr": 0.75, "deaps": 0.7})
+    bullets = headline_section(changed).parts[1]
+    assert isinstance(bullets, Bullets)
+    text = " ".join(bullets.items).replace("\N{NO-BREAK SPACE}", " ")
+    assert "10.0 points below the better floor, random encoder (90.0 %)" in text
+    assert "DEAPS is third of 6 with 70.0 %" in text
+
+
+def test_interval_and_deviation_stand_with_an_accuracy(sections: Sequence[Section]) -> None:
+    cell = rows(table(sections, "table-mitdb-loo"))["DEAPS"].cells[0]
+    assert cell.note.startswith("[")
+    assert "±" in cell.note
+
+
+def test_untrained_setting_of_an_ablation_says_so(sections: Sequence[Section]) -> None:
+    cells = rows(table(sections, "table-ablation-span"))["150 s"].cells
+    assert {cell.text for cell in cells} == {"not trained", "69.7"}
+
+
+def test_every_run_has_curves_and_a_row(sections: Sequence[Section]) -> None:
+    figure = next(p for p in all_parts(sections) if getattr(p, "id", "") == "figure-training")
+    assert isinstance(figure, Figure)
+    assert [panel.title for panel in figure.panels] == [*METHODS.values(), *ABLATED.values()]
+    assert list(rows(table(sections, "table-training"))) == [panel.title for panel in figure.panels]
+
+
+def test_inner_folds_stay_out_of_the_results(sections: Sequence[Section]) -> None:
+    titles = [section.title for section in sections]
+    assert "Challenge 2017, inner folds" not in titles
+    assert rows(table(sections, "table-inner-inner-challenge")).keys() == set(LABELS.values())
+
+
+def test_all_that_is_absent_is_listed(evaluation: Evaluation) -> None:
+    text = str(absent_section(evaluation).parts)
+    assert all(one in text for one in (*ABSENT, NOT_RUN))
+
+
+def test_what_is_absent_is_also_said_in_its_own_section(sections: Sequence[Section]) -> None:
+    pca = next(section for section in sections if section.id == "pca")
+    assert pca.parts[0] == Notice(f"Not shown: {ABSENT[0]}")
+
+
+def test_tables_and_figures_are_numbered_without_gaps(sections: Sequence[Section]) -> None:
+    parts = list(all_parts(sections))
+    tables = [part.number for part in parts if isinstance(part, Table)]
+    figures = [part.number for part in parts if isinstance(part, Figure | Matrices | Map)]
+    assert tables == list(range(1, len(tables) + 1))
+    assert figures == list(range(1, len(figures) + 1))
+
+
+def test_evaluation_with_nothing_in_it_says_so_in_every_section(evaluation: Evaluation) -> None:
+    empty = Evaluation(
+        id="1", title="Nothing", representations=(), benchmarks=(), provenance=evaluation.provenance
+    )
+    for section in report_sections(empty):
+        assert section.parts, section.title
+
+
+def test_evaluation_without_provenance_details_has_no_empty_tables(
+    evaluation: Evaluation,
+) -> None:
+    bare = Provenance(
+        snapshot_id="1", created_at="now", preset=None, command="deaps", versions={}, hardware={},
+        settings="", digests={}, seeds={}, stages=(),
+    )  # fmt: skip
+    sections = report_sections(
+        evaluation.model_copy(update={"provenance": bare, "pca": (), "training": ()})
+    )
+    tables = [part for part in all_parts(sections) if isinstance(part, Table)]
+    assert all(body.rows for one in tables for body in one.bodies)

@@ -1,0 +1,182 @@
+"""The evaluation stage in one process, without Prefect: the same calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from deaps.benchmarks.plan import windows_of
+from deaps.evaluation import Evaluation, read_evaluation
+from deaps.run_folder import create_run
+from deaps.train import train_run
+from flows.benchmark_work import Outcomes, benchmark_records, cells, evolving, plan_all, run_folds
+from flows.cli import app
+from flows.config import Settings, load_settings
+from flows.evaluation_folder import is_complete, keep_evaluation, result_rows
+from flows.exhibit_work import Exhibits
+from flows.experiment_state import look
+from flows.feature_work import WindowSource, fill_missing, missing_features
+from flows.provenance import provenance
+from flows.representations import compared, described
+from storage.publish import republish
+from storage.snapshot import open_index
+from tests.deaps.benchmarks.labelled_store import make_labelled_store
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+OVERRIDES = (
+    'sampling.datasets=["shhs"]', "training.batch=4", "training.iterations=2",
+    "training.evolution_every=1", "training.checkpoint_every=2", "training.metrics_every=1",
+    'experiment.methods=["byol", "pclr"]', 'experiment.ablations=["components"]',
+    'experiment.trials={hot = ["training.learning_rate=0.01", "deaps.gradual=false"]}',
+    "benchmarks.gender_subjects=20", "benchmarks.few_recordings=2", "benchmarks.few_draws=2",
+    "benchmarks.bootstrap=20",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    from distributed import Client
+
+    with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as c:
+        yield c
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """A labelled store with two methods and a trial trained; DEAPS needs longer recordings."""
+    root = make_labelled_store(tmp_path_factory.mktemp("evaluated"))
+    settings = load_settings(overrides=[f"store.root={root}", *OVERRIDES])
+    for trained in look(settings).experiment.trained:
+        if trained.name in ("byol", "pclr", "hot"):
+            train_run(create_run(root, trained.plan).folder, device="cpu")
+    return settings
+
+
+@pytest.fixture(scope="module")
+def measured(settings: Settings, client: Client) -> tuple[Evaluation, Outcomes]:
+    state = look(settings)
+    with open_index(settings.store.root) as index:
+        plans, not_run = plan_all(index, settings)
+        windows = windows_of(plans.values())
+        items = list(compared(settings, state.experiment, state.runs, windows))
+        source = WindowSource(settings.store.root, state.snapshot_id)
+        fill_missing(source, items, windows, client=client, device=torch.device("cpu"))
+        outcomes = run_folds(cells(items, plans, {"hot"}), plans, client)
+        evaluation = Evaluation(
+            id=state.name,
+            title="made",
+            representations=tuple(described(state.experiment, state.runs, items)),
+            benchmarks=benchmark_records(settings, plans, not_run, outcomes),
+            provenance=provenance(settings, index, items, (), "test"),
+            **Exhibits(settings, index, plans, items).all(state.runs, outcomes),
+        )
+    assert not missing_features(items)
+    return evaluation, outcomes
+
+
+def test_untrained_runs_are_named_and_left_out(settings: Settings) -> None:
+    state = look(settings)
+    assert set(state.runs) == {"byol", "pclr", "hot"}
+    assert [text.split(":")[0] for text in state.missing] == ["Components"] * 3
+
+
+def test_every_representation_has_every_reported_benchmark(
+    measured: tuple[Evaluation, Outcomes],
+) -> None:
+    evaluation, _ = measured
+    reported = [b for b in evaluation.benchmarks if b.reported]
+    assert [b.name for b in reported] == ["afib-transfer", "afib-loo", "gender", "challenge2017"]
+    for benchmark in reported:
+        found = {outcome.representation for outcome in benchmark.outcomes}
+        assert found == {"random", "classical", "byol", "pclr"}
+
+
+def test_a_trial_is_judged_by_the_inner_folds_alone(
+    measured: tuple[Evaluation, Outcomes],
+) -> None:
+    _, outcomes = measured
+    names = {cell.benchmark for cell in outcomes if cell.representation == "hot"}
+    assert names == {"inner-folds", "inner-few"}
+
+
+def test_evolution_has_a_point_for_each_encoder_file(
+    measured: tuple[Evaluation, Outcomes],
+) -> None:
+    evaluation, _ = measured
+    assert {(e.representation, e.benchmark) for e in evaluation.evolution} == {
+        (name, benchmark)
+        for name in ("byol", "pclr")
+        for benchmark in ("afib-transfer", "challenge2017")
+    }
+    assert {e.steps for e in evaluation.evolution} == {(0, 1, 2)}
+
+
+def test_evolution_follows_the_subject_benchmark_where_the_transfer_is_not_run() -> None:
+    plans = dict.fromkeys(["afib-loo", "challenge2017", "gender"])
+    assert evolving(plans) == ["afib-loo", "challenge2017"]  # type: ignore[arg-type]
+
+
+def test_a_data_set_that_is_not_there_is_told_with_its_place(tmp_path: Path) -> None:
+    root = make_labelled_store(tmp_path)
+    overrides = [f"store.root={root}", "benchmarks.gender=ecgiddb", "data.ecgiddb=/nowhere/ecgid"]
+    with open_index(root) as index:
+        _, not_run = plan_all(index, load_settings(overrides=overrides))
+    assert not_run == {"gender": "no data at /nowhere/ecgid"}
+
+
+def test_the_document_survives_its_file_and_reaches_the_index(
+    settings: Settings, measured: tuple[Evaluation, Outcomes]
+) -> None:
+    evaluation, _ = measured
+    folder = look(settings).folder
+    assert not is_complete(folder)
+    keep_evaluation(evaluation, folder)
+    assert is_complete(folder)
+    assert read_evaluation(folder) == evaluation
+    republish(settings.store.root)
+    with duckdb.connect(settings.store.root / "index.duckdb", read_only=True) as index:
+        sql = "SELECT count(*) FROM results WHERE benchmark = 'gender' AND metric = 'accuracy'"
+        assert index.execute(sql).fetchone() == (4,)
+    assert look(settings).evaluated  # results do not change the snapshot
+
+
+def test_results_say_what_was_not_run(measured: tuple[Evaluation, Outcomes]) -> None:
+    evaluation, _ = measured
+    gone = evaluation.benchmarks[0].model_copy(
+        update={"not_run": "no data at x", "outcomes": (), "facts": None}
+    )
+    rows = result_rows(evaluation.model_copy(update={"benchmarks": (gone,)}))
+    assert rows == [{"benchmark": "afib-transfer", "note": "not run: no data at x"}]
+
+
+def test_report_is_written_from_the_document_alone(
+    settings: Settings, measured: tuple[Evaluation, Outcomes], tmp_path: Path
+) -> None:
+    evaluation, _ = measured
+    folder = tmp_path / "reports" / evaluation.id
+    folder.mkdir(parents=True)
+    keep_evaluation(evaluation, folder)
+    result = CliRunner().invoke(app, ["report", "--set", f"store.root={tmp_path}"])
+    assert result.exit_code == 0, result.output
+    assert (folder / "index.html").exists()
+
+
+def test_report_without_an_evaluation_says_what_to_run(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["report", "--set", f"store.root={tmp_path}"])
+    assert result.exit_code == 2
+    assert "run deaps evaluate" in result.output
+
+
+def test_evaluate_without_a_finished_run_says_so(tmp_path: Path) -> None:
+    root = make_labelled_store(tmp_path)
+    result = CliRunner().invoke(app, ["evaluate", "--set", f"store.root={root}"])
+    assert result.exit_code == 2
+    assert "none of the experiment's 12 runs is finished" in result.output

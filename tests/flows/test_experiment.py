@@ -1,0 +1,53 @@
+import pytest
+
+from flows.config import ConfigError, load_settings
+from flows.experiment import plan_experiment
+
+
+def test_the_six_methods_come_first() -> None:
+    trained = plan_experiment(load_settings()).trained
+    assert [t.name for t in trained if t.role == "method"] == [
+        "deaps", "byol", "pclr", "clocs", "mixing-up", "tf-c",
+    ]  # fmt: skip
+    assert [t.role for t in trained] == ["method"] * 6 + ["ablation"] * 6
+
+
+def test_equal_trainings_are_done_once() -> None:
+    experiment = plan_experiment(load_settings())
+    components, span, features = experiment.ablations
+    names = [row.representation for row in components.rows]
+    assert (names[0], names[1], names[4]) == ("pclr", "byol", "deaps")
+    assert span.rows[1].representation == features.rows[1].representation == "deaps"
+
+
+def test_rungs_differ_from_deaps_in_their_settings_alone() -> None:
+    trained = {t.name: t.plan for t in plan_experiment(load_settings()).trained}
+    covariance, gradual = trained["components: + covariance"], trained["components: + gradual loss"]
+    assert (covariance.method, covariance.model.deaps.gradual) == ("deaps", False)
+    assert (gradual.model.deaps.gradual, gradual.model.deaps.masked) == (True, False)
+    assert trained["span of a triplet: 90 s"].sampling.triplet_span_s == 90
+    assert trained["features that the mask keeps: 48 features"].model.deaps.features == 48
+
+
+def test_the_papers_figures_stand_beside_span_and_features() -> None:
+    _, span, features = plan_experiment(load_settings()).ablations
+    assert span.rows[0].paper == {"afib-transfer": 71.3, "afib-loo": 77.3}
+    assert features.rows[2].paper == {"afib-transfer": 72.4, "afib-loo": 78.9}
+
+
+def test_trials_are_trainings_of_deaps_with_overrides() -> None:
+    settings = load_settings(overrides=['experiment.trials={slow = ["training.warmup=50"]}'])
+    trial = plan_experiment(settings).trained[-1]
+    assert (trial.name, trial.role, trial.changed) == ("slow", "trial", "training.warmup=50")
+    assert trial.plan.training.warmup == 50
+
+
+def test_a_trials_misspelt_setting_is_refused() -> None:
+    settings = load_settings(overrides=['experiment.trials={slow = ["training.warmpu=50"]}'])
+    with pytest.raises(ConfigError, match="did you mean 'warmup'"):
+        plan_experiment(settings)
+
+
+def test_unknown_methods_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"experiment\.methods"):
+        load_settings(overrides=['experiment.methods=["simclr"]'])
