@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Self
 
@@ -9,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from deaps.embed import embed_windows
 from deaps.encoder_file import load_encoder
@@ -41,15 +42,18 @@ class EcgEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:  # noqa: N803
         """Load the encoder; nothing is learnt from the windows."""
-        windows = _windows(X)
-        self.n_features_in_ = windows.shape[-1]
-        self.encoder_ = load_encoder(self.path) if self.encoder is None else self.encoder.eval()
+        self._windows(X)
+        self.n_features_in_ = WINDOW_SAMPLES
+        # A copy: the module that was given stays in the mode that it is in.
+        self.encoder_ = (
+            load_encoder(self.path) if self.encoder is None else deepcopy(self.encoder).eval()
+        )
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:  # noqa: N803
         """Return the mean representation of each recording, (n, d)."""
         check_is_fitted(self)
-        windows = _windows(X)
+        windows = self._windows(X)
         flat = windows.reshape(-1, WINDOW_SAMPLES)
         usable = np.isfinite(flat).all(axis=1)
         found = embed_windows(self.encoder_, flat[usable])
@@ -59,23 +63,24 @@ class EcgEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         counts = usable.reshape(windows.shape[:2]).sum(axis=1)
         sums = np.nansum(grouped, axis=1)
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.where(counts[:, None] > 0, sums / counts[:, None], np.nan))
+            means = np.where(counts[:, None] > 0, sums / counts[:, None], np.nan)
+        return means.astype(np.float32)
+
+    def _windows(self, X: ArrayLike) -> NDArray[np.float32]:  # noqa: N803
+        """Return windows as (n, w, 1000)."""
+        array = check_array(
+            X, dtype=np.float32, allow_nd=True, ensure_all_finite=False, estimator=self
+        )
+        if array.ndim not in (2, 3) or array.shape[-1] != WINDOW_SAMPLES:
+            raise ValueError(
+                f"windows have shape {array.shape}; expected (n, w, {WINDOW_SAMPLES}) "
+                f"or (n, {WINDOW_SAMPLES})"
+            )
+        return np.asarray(array[:, None, :] if array.ndim == 2 else array)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
-
-
-def _windows(windows: ArrayLike) -> NDArray[np.float32]:
-    """Return windows as (n, w, 1000)."""
-    array = np.asarray(windows, dtype=np.float32)
-    if array.ndim == 2:
-        array = array[:, None, :]
-    if array.ndim != 3 or array.shape[2] != WINDOW_SAMPLES:
-        raise ValueError(
-            f"windows have shape {np.shape(windows)}; expected (n, w, {WINDOW_SAMPLES}) "
-            f"or (n, {WINDOW_SAMPLES})"
-        )
-    return array

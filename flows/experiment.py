@@ -62,7 +62,7 @@ _Rung = tuple[str, str, Iterable[str], dict[str, float]]
 def _ablations(settings: Settings, trained: dict[str, Trained]) -> Iterator[Ablation]:
     experiment = settings.experiment
     spans: list[_Rung] = [
-        (f"{span} s", "deaps", (f"sampling.triplet_span_s={span}",), SPAN_S.get(span, {}))
+        (f"span {span} s", "deaps", (f"sampling.triplet_span_s={span}",), SPAN_S.get(span, {}))
         for span in experiment.spans_s
     ]
     features: list[_Rung] = [
@@ -80,21 +80,20 @@ def _ablations(settings: Settings, trained: dict[str, Trained]) -> Iterator[Abla
     }
     for name in experiment.ablations:
         title, rows = titles[name]
-        added = (_row(settings, trained, title, *row) for row in rows)
+        added = (_row(settings, trained, *row) for row in rows)
         yield Ablation(name=name, title=title, rows=tuple(added))
 
 
 def _row(
     settings: Settings,
     trained: dict[str, Trained],
-    title: str,
     label: str,
     method: str,
     overrides: Iterable[str],
     paper: dict[str, float],
 ) -> AblationRow:
     plan = training_plan(overridden(settings, overrides), method)
-    wanted = Trained(f"{title.lower()}: {label}", f"{title}: {label}", "ablation", plan)
+    wanted = Trained(f"deaps, {label}", label, "ablation", plan)
     name = _add(trained, wanted)
     return AblationRow(label=label, representation=name, paper=paper)
 

@@ -22,11 +22,11 @@ def test_equal_trainings_are_done_once() -> None:
 
 def test_rungs_differ_from_deaps_in_their_settings_alone() -> None:
     trained = {t.name: t.plan for t in plan_experiment(load_settings()).trained}
-    covariance, gradual = trained["components: + covariance"], trained["components: + gradual loss"]
+    covariance, gradual = trained["deaps, + covariance"], trained["deaps, + gradual loss"]
     assert (covariance.method, covariance.model.deaps.gradual) == ("deaps", False)
     assert (gradual.model.deaps.gradual, gradual.model.deaps.masked) == (True, False)
-    assert trained["span of a triplet: 90 s"].sampling.triplet_span_s == 90
-    assert trained["features that the mask keeps: 48 features"].model.deaps.features == 48
+    assert trained["deaps, span 90 s"].sampling.triplet_span_s == 90
+    assert trained["deaps, 48 features"].model.deaps.features == 48
 
 
 def test_the_papers_figures_stand_beside_span_and_features() -> None:
