@@ -22,8 +22,9 @@ from flows.representations import Compared
 if TYPE_CHECKING:
     from distributed import Client
 
-EVOLVING = ("afib-transfer", "challenge2017")
-"""Benchmarks that the paper follows over a training."""
+EVOLVING = ("afib-transfer", "challenge2017", "inner-folds", "inner-few")
+"""Benchmarks that are followed over a training: the paper's two, and the inner folds, by which
+an encoder may be chosen."""
 
 INSTEAD = {"afib-transfer": "afib-loo"}
 """What is followed where the first cannot be run."""

@@ -6,6 +6,8 @@ import typer
 
 from flows.cli_data import doctor, fetch, gc, preprocess, query, scan, synth
 from flows.cli_evaluation import evaluate, report, run
+from flows.cli_operations import status
+from flows.cli_serve import serve
 from flows.cli_training import embed, export, train
 
 app = typer.Typer(
@@ -19,7 +21,7 @@ app = typer.Typer(
 _COMMANDS = (
     run,
     *(synth, fetch, scan, preprocess, train, evaluate, report),
-    *(embed, export, query, doctor, gc),
+    *(embed, export, query, doctor, gc, serve, status),
 )
 for command in _COMMANDS:
     app.command()(command)

@@ -9,12 +9,12 @@ import typer
 
 from flows.cli_options import Config, Only, Overrides, Preset, Strict, settings_from, stop
 from flows.config import ConfigError, Settings
+from flows.demo_data import DEMO_DATA
+from flows.event_log import EventLog
+from flows.stage_events import log_unchanged
 
 if TYPE_CHECKING:
     from flows.scan import Scan
-
-DEMO_DATA = Path("demo-data")
-"""Where the demo preset looks for its data."""
 
 
 def synth(
@@ -79,13 +79,16 @@ def preprocess(
     overrides: Overrides = None,
     only: Only = None,
     strict: Strict = False,
+    verify: Annotated[
+        bool, typer.Option(help="Hash every source file, also where size and times are the same.")
+    ] = False,
 ) -> None:
     """Bring the store up to date with the data sets and publish the index.
 
     Example: deaps preprocess --set data.shhs=/data/shhs --set store.root=/data/store
     """
     settings = settings_from(preset, config, overrides)
-    found = _scan(settings, only)
+    found = _scan(settings, only, verify=verify)
     for dataset in found.datasets:
         if dataset.problem:
             typer.echo(f"{dataset.job.dataset}: {dataset.problem}: skipped", err=True)
@@ -94,8 +97,9 @@ def preprocess(
     if found.nothing_to_do:
         n_recordings = sum(len(dataset.found) for dataset in found.datasets)
         typer.echo(f"nothing to do: {n_recordings:,} recordings are up to date")
+        log_unchanged(EventLog(settings.store.root), found)
     else:
-        _run_flow(preset, config, overrides, only)
+        _run_flow(preset, config, overrides, only, verify=verify)
         _print_summary(settings)
     if strict and _anything_wrong(settings, found):
         raise typer.Exit(1)
@@ -153,16 +157,16 @@ def gc(
     overrides: Overrides = None,
     dry_run: Annotated[bool, typer.Option(help="Only list what would be removed.")] = False,
 ) -> None:
-    """Remove window files that neither the index nor a run names.
+    """Remove window files that neither the index nor a run names, and old logs.
 
     Example: deaps gc --dry-run
     """
     from storage.gc import collect_garbage
     from storage.locks import StoreBusyError
 
-    root = settings_from(preset, config, overrides).store.root
+    store = settings_from(preset, config, overrides).store
     try:
-        removed = collect_garbage(root, dry_run=dry_run)
+        removed = collect_garbage(store.root, dry_run=dry_run, keep_logs_days=store.keep_logs_days)
     except (StoreBusyError, OSError, ValueError) as error:
         stop(str(error))
     for path in removed:
@@ -170,17 +174,22 @@ def gc(
     typer.echo(f"{len(removed)} files {'would be ' if dry_run else ''}removed")
 
 
-def _scan(settings: Settings, only: list[str] | None) -> Scan:
+def _scan(settings: Settings, only: list[str] | None, *, verify: bool = False) -> Scan:
     from flows.scan import scan as scan_data
 
     try:
-        return scan_data(settings, only or ())
+        return scan_data(settings, only or (), verify=verify)
     except ConfigError as error:
         stop(str(error))
 
 
 def _run_flow(
-    preset: str | None, config: Path | None, overrides: list[str] | None, only: list[str] | None
+    preset: str | None,
+    config: Path | None,
+    overrides: list[str] | None,
+    only: list[str] | None,
+    *,
+    verify: bool,
 ) -> None:
     # Imported here: Prefect takes seconds to import and to start.
     typer.echo("starting Prefect's embedded server and the workers ...", err=True)
@@ -196,6 +205,7 @@ def _run_flow(
                 config=str(config) if config else None,
                 overrides=overrides,
                 only=only,
+                verify=verify,
             )
     except (OSError, ValueError, duckdb.Error) as error:
         stop(f"the store cannot be written: {error}; what was done is kept, run it again")

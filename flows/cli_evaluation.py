@@ -9,6 +9,7 @@ import typer
 
 from flows.cli_options import Config, Overrides, Preset, settings_from, stop
 from flows.config import Settings
+from flows.demo_data import DEMO_DATA, ensure_demo_data
 
 
 def evaluate(
@@ -16,12 +17,13 @@ def evaluate(
     config: Config = None,
     overrides: Overrides = None,
 ) -> None:
-    """Run every benchmark on every finished run of the experiment.
+    """Run every benchmark on every finished run of the experiment, and write the report.
 
     Example: deaps evaluate --preset open
     """
     settings = settings_from(preset, config, overrides)
     from flows.experiment_state import look
+    from flows.report import write_page
 
     try:
         state = look(settings)
@@ -36,7 +38,7 @@ def evaluate(
                 evaluate_flow(preset=preset, config=_text(config), overrides=overrides)
     except (OSError, ValueError) as error:
         stop(str(error))
-    typer.echo(f"evaluation: {state.folder}; write its report with deaps report")
+    typer.echo(f"report: {write_page(state.folder)}")
 
 
 def report(
@@ -69,6 +71,8 @@ def run(
     Example: deaps run --preset open --set data.mitdb=/data/mitdb
     """
     settings = settings_from(preset, config, overrides)
+    if preset == "demo" and ensure_demo_data(settings):
+        typer.echo(f"wrote a synthetic cohort to {DEMO_DATA}", err=True)
     try:
         page = _finished_page(settings)
         if page is not None:

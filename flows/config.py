@@ -103,6 +103,16 @@ class ExperimentSettings(_Section):
     """Compare with classical features, which take a hundred times as long as an encoder."""
 
 
+class RefreshSettings(_Section):
+    """The scheduled look at the data sets."""
+
+    cron: str = "0 3 * * *"
+    """When to look, as cron writes it; local time of the server."""
+
+    then: Literal["nothing", "train", "evaluate"] = "nothing"
+    """What follows when something changed: trainings, or trainings and the report."""
+
+
 class ExecutionSettings(_Section):
     """How the work is carried out; nothing here changes a result."""
 
@@ -147,6 +157,7 @@ class Settings(_Section):
     training: TrainingSettings = TrainingSettings()
     experiment: ExperimentSettings = ExperimentSettings()
     benchmarks: BenchmarkSettings = BenchmarkSettings()
+    refresh: RefreshSettings = RefreshSettings()
     execution: ExecutionSettings = ExecutionSettings()
 
 
@@ -164,7 +175,7 @@ def load_settings(
     ConfigError
         If a preset, file, section, key or value is not known or not of its type.
     """
-    file = config or (_default_config() if preset is None else None)
+    file = config or (default_config() if preset is None else None)
     values = _read_toml(file) if file else {}
     base = preset or values.pop("preset", None)
     return _validated(_merge(_read_preset(base) if base else {}, values), overrides)
@@ -205,7 +216,8 @@ def parse_override(text: str) -> dict[str, Any]:
     return dict(parsed)
 
 
-def _default_config() -> Path | None:
+def default_config() -> Path | None:
+    """Return the configuration file that is read where none is named, None without one."""
     if named := os.environ.get(CONFIG_VARIABLE):
         return Path(named)
     path = Path(CONFIG_NAME)

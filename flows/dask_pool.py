@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from flows.config import ExecutionSettings
+
+_PATIENCE_S = "20s"
 
 WORKER_SETTINGS = {
     # Workers read through memory maps, whose pages Dask would count as theirs.
@@ -68,7 +71,8 @@ def worker_pool(execution: ExecutionSettings) -> Iterator[Client]:
 
     logging.getLogger("distributed").setLevel(logging.ERROR)
     if execution.dask_address is not None:
-        with Client(execution.dask_address) as client:
+        with _connected(execution.dask_address) as client:
+            _say_address(client)
             yield client
         return
     with dask.config.set(WORKER_SETTINGS), _environment_kept():
@@ -81,4 +85,22 @@ def worker_pool(execution: ExecutionSettings) -> Iterator[Client]:
             silence_logs=logging.ERROR,
         )
         with cluster, Client(cluster) as client:
+            _say_address(client)
             yield client
+
+
+def _connected(address: str) -> Client:
+    """Return a client of the scheduler at an address, or say that none is there."""
+    from distributed import Client
+
+    try:
+        return Client(address, timeout=_PATIENCE_S)
+    except OSError:
+        raise ValueError(
+            f"no Dask scheduler at {address} (execution.dask_address); start it with "
+            "`dask scheduler`, or leave the key out to use this machine's cores"
+        ) from None
+
+
+def _say_address(client: Client) -> None:
+    print(f"the workers' pages: {client.dashboard_link}", file=sys.stderr)  # noqa: T201

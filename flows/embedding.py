@@ -11,9 +11,11 @@ from deaps.device import choose_device
 from deaps.embed import embed_dataset, embed_windows, embedding_table
 from deaps.encoder_file import load_encoder
 from flows.config import Settings
-from preprocessing.chain import process
+from flows.recording_work import reason
+from preprocessing.chain import ProcessedRecording, process
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.folder import read_file
+from preprocessing.recording import UnreadableRecordingError
 from storage.atomic import replacing
 
 
@@ -35,11 +37,18 @@ def embed_source(settings: Settings, source: str, encoder: Path | None, out: Pat
     return _embed_file(settings, Path(source), encoder, out)
 
 
+def _processed(settings: Settings, path: Path) -> ProcessedRecording:
+    try:
+        raw = read_file(path, settings.signal.channels)
+        return process(raw, signal=settings.signal, quality=settings.quality)
+    except Exception as error:  # whatever a reader raises concerns the file
+        raise UnreadableRecordingError(f"{path}: {reason(error)}") from None
+
+
 def _embed_file(settings: Settings, path: Path, encoder: Path | None, out: Path) -> int:
     if not path.exists():
         raise ValueError(f"{path} is neither a file nor one of {', '.join(DATASETS)}")
-    raw = read_file(path, settings.signal.channels)
-    processed = process(raw, signal=settings.signal, quality=settings.quality)
+    processed = _processed(settings, path)
     rows = np.flatnonzero(~processed.gate.closed).astype(np.int32)
     windows = processed.windows[rows].astype(np.float32)
     device = choose_device(settings.execution.device)

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.prefect_home import end_stray_servers, prepare_prefect, remember_server
+from flows.prefect_home import prepare_prefect
 
 prepare_prefect()
 
 from prefect import flow, task  # noqa: E402
-from prefect.artifacts import create_table_artifact  # noqa: E402
+from prefect.artifacts import create_link_artifact, create_table_artifact  # noqa: E402
 from prefect.cache_policies import NO_CACHE  # noqa: E402
 
 from deaps.benchmarks.plan import Plan, windows_of  # noqa: E402
@@ -25,17 +25,20 @@ from flows.benchmark_work import (  # noqa: E402
     plan_all,
     run_folds,
 )
-from flows.config import Settings, load_settings  # noqa: E402
+from flows.config import Settings  # noqa: E402
 from flows.dask_pool import worker_pool  # noqa: E402
 from flows.evaluation_folder import keep_evaluation  # noqa: E402
+from flows.event_log import EventLog  # noqa: E402
 from flows.exhibit_work import Exhibits  # noqa: E402
 from flows.experiment import Experiment  # noqa: E402
 from flows.experiment_state import ExperimentState, look  # noqa: E402
 from flows.feature_work import WindowSource, fill_missing, missing_features  # noqa: E402
-from flows.interrupt import keep_stopping_at_once  # noqa: E402
+from flows.flow_start import start_flow  # noqa: E402
 from flows.progress import StageProgress  # noqa: E402
 from flows.provenance import provenance  # noqa: E402
+from flows.report import write_page  # noqa: E402
 from flows.representations import Compared, compared, described  # noqa: E402
+from flows.stage_events import log_publication  # noqa: E402
 from flows.stopwatch import Stopwatch  # noqa: E402
 from storage.publish import republish  # noqa: E402
 from storage.snapshot import open_index  # noqa: E402
@@ -52,14 +55,11 @@ def evaluate(
     config: str | None = None,
     overrides: list[str] | None = None,
 ) -> str:
-    """Run every benchmark on every finished run of the experiment; return the folder."""
-    keep_stopping_at_once()
-    end_stray_servers()
-    remember_server()
-    settings = load_settings(
-        preset=preset, config=Path(config) if config else None, overrides=overrides or ()
-    )
-    return str(evaluate_all(settings))
+    """Run every benchmark on every finished run of the experiment; return the report's page."""
+    settings, _ = start_flow(preset, config, overrides)
+    page = write_page(evaluate_all(settings))
+    create_link_artifact(page.as_uri(), key="report", link_text="the report")
+    return str(page)
 
 
 def evaluate_all(settings: Settings, earlier: Sequence[Stage] = (), command: str = "") -> Path:
@@ -71,7 +71,8 @@ def evaluate_all(settings: Settings, earlier: Sequence[Stage] = (), command: str
     if not state.evaluated:
         watch = Stopwatch(earlier)
         keep_evaluation(measure(state, watch, command or "deaps evaluate"), state.folder)
-        republish(settings.store.root)
+        log = EventLog(settings.store.root)
+        log_publication(log, republish(settings.store.root), stage="evaluate")
     return state.folder
 
 
@@ -91,15 +92,16 @@ class Work:
 def measure(state: ExperimentState, watch: Stopwatch, command: str) -> Evaluation:
     """Return the evaluation: features, folds, exhibits."""
     settings, experiment = state.settings, state.experiment
+    log = EventLog(settings.store.root)
     with open_index(settings.store.root) as index, worker_pool(settings.execution) as client:
         plans, not_run = plan_all(index, settings)
         items = list(compared(settings, experiment, state.runs, windows_of(plans.values())))
         work = Work(state, plans, items, client)
-        with watch.stage("embed"):
+        with watch.stage("embed"), log.stage("embed"):
             embed(work)
-        with watch.stage("benchmarks"):
+        with watch.stage("benchmarks"), log.stage("benchmarks"):
             outcomes = run_benchmarks(work)
-        with watch.stage("figures"):
+        with watch.stage("figures"), log.stage("figures"):
             shown = Exhibits(settings, index, plans, items).all(state.runs, outcomes)
         shown["absent"] += state.missing
         return Evaluation(

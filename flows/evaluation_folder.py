@@ -19,8 +19,9 @@ _ID_LENGTH = 12
 
 def evaluation_id(settings: Settings, snapshot_id: str, runs: Iterable[str]) -> str:
     """Return the name of the evaluation of some runs on a snapshot with these settings."""
-    sections = settings.model_dump(mode="json", include={"store", "experiment", "benchmarks"})
-    sections["store"].pop("root")
+    sections = settings.model_dump(
+        mode="json", include={"store": {"normalise"}, "experiment": True, "benchmarks": True}
+    )
     return digest_of(_VERSION, snapshot_id, sorted(runs), sections)[:_ID_LENGTH]
 
 

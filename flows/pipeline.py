@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flows.prefect_home import end_stray_servers, prepare_prefect, remember_server
+from flows.prefect_home import prepare_prefect
 
 prepare_prefect()
 
 from prefect import flow  # noqa: E402
 from prefect.artifacts import create_link_artifact  # noqa: E402
 
-from flows.config import Settings, load_settings  # noqa: E402
+from flows.config import Settings  # noqa: E402
+from flows.demo_data import ensure_demo_data  # noqa: E402
 from flows.evaluate import evaluate_all  # noqa: E402
+from flows.event_log import EventLog  # noqa: E402
 from flows.experiment import plan_experiment  # noqa: E402
-from flows.interrupt import keep_stopping_at_once  # noqa: E402
+from flows.flow_start import FALLBACK_PRESET, start_flow  # noqa: E402
 from flows.preprocess import bring_up_to_date  # noqa: E402
 from flows.report import write_page  # noqa: E402
 from flows.scan import scan  # noqa: E402
+from flows.stage_events import log_unchanged  # noqa: E402
 from flows.stopwatch import Stopwatch  # noqa: E402
 from flows.train import train_plans  # noqa: E402
 
@@ -29,28 +32,38 @@ def pipeline(
     overrides: list[str] | None = None,
 ) -> str:
     """Take the data sets to a report; what is done already is not done again."""
-    keep_stopping_at_once()
-    end_stray_servers()
-    remember_server()
-    settings = load_settings(
-        preset=preset, config=Path(config) if config else None, overrides=overrides or ()
-    )
-    page = run_pipeline(settings, command=_command(preset))
+    settings, preset = start_flow(preset, config, overrides)
+    page = run_pipeline(settings, command=_command(preset), is_demo=preset == FALLBACK_PRESET)
     create_link_artifact(page.as_uri(), key="report", link_text="the report")
     return str(page)
 
 
-def run_pipeline(settings: Settings, *, command: str = "deaps run") -> Path:
+def run_pipeline(settings: Settings, *, command: str = "deaps run", is_demo: bool = False) -> Path:
     """Run every stage that has something to do and return the report's page."""
     watch = Stopwatch()
+    if is_demo:
+        ensure_demo_data(settings)
     with watch.stage("preprocess"):
-        if not scan(settings).nothing_to_do:
+        if (found := scan(settings)).nothing_to_do:
+            log_unchanged(EventLog(settings.store.root), found)
+        else:
             bring_up_to_date(settings)
+    return train_and_report(settings, watch=watch, command=command)
+
+
+def train_and_report(
+    settings: Settings, *, watch: Stopwatch | None = None, command: str = "deaps run"
+) -> Path:
+    """Train and evaluate the experiment on the published snapshot; return the report's page."""
+    watch = watch or Stopwatch()
     with watch.stage("train"):
-        plans = [trained.plan for trained in plan_experiment(settings).trained]
-        train_plans(settings, plans)
-    folder = evaluate_all(settings, watch.stages, command)
-    return write_page(folder)
+        train_experiment(settings)
+    return write_page(evaluate_all(settings, watch.stages, command))
+
+
+def train_experiment(settings: Settings) -> None:
+    """Train all that the experiment compares."""
+    train_plans(settings, [trained.plan for trained in plan_experiment(settings).trained])
 
 
 def _command(preset: str | None) -> str:

@@ -54,10 +54,15 @@ def end_stray_servers() -> list[int]:
     return ended
 
 
-def _notes() -> Path:
+def prefect_home() -> Path:
+    """Return the folder where Prefect keeps its database here."""
     from prefect.settings import get_current_settings
 
-    return Path(get_current_settings().home) / _NOTES
+    return Path(get_current_settings().home)
+
+
+def _notes() -> Path:
+    return prefect_home() / _NOTES
 
 
 def _command(pid: int) -> str:

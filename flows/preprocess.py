@@ -9,31 +9,46 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.prefect_home import end_stray_servers, prepare_prefect, remember_server
+from flows.prefect_home import prepare_prefect
 
 prepare_prefect()
 
 from prefect import flow, task  # noqa: E402
 from prefect.artifacts import create_table_artifact  # noqa: E402
 from prefect.cache_policies import NO_CACHE  # noqa: E402
+from prefect.events import emit_event  # noqa: E402
 from prefect.task_runners import ThreadPoolTaskRunner  # noqa: E402
 
-from flows.config import ExecutionSettings, Settings, load_settings  # noqa: E402
+from flows.config import ExecutionSettings, Settings  # noqa: E402
 from flows.dask_pool import worker_pool  # noqa: E402
-from flows.interrupt import keep_stopping_at_once  # noqa: E402
+from flows.event_log import EventLog  # noqa: E402
+from flows.flow_start import start_flow  # noqa: E402
 from flows.job import Job  # noqa: E402
 from flows.progress import StageProgress  # noqa: E402
 from flows.publication import publish_scan  # noqa: E402
 from flows.recording_work import ChunkResult, preprocess_chunk, preprocess_recording  # noqa: E402
 from flows.scan import Scan, scan  # noqa: E402
+from flows.stage_events import (  # noqa: E402
+    PREPROCESS,
+    log_publication,
+    log_recordings,
+    log_scan,
+)
 from flows.summary import dataset_rows, problem_rows, summarise  # noqa: E402
 from preprocessing.recording import FoundRecording  # noqa: E402
 from storage.locks import writing_windows  # noqa: E402
 from storage.schema import RecordingRow, Status  # noqa: E402
-from storage.snapshot import Snapshot  # noqa: E402
+from storage.snapshot import (  # noqa: E402
+    IndexMissingError,
+    IndexVersionError,
+    Snapshot,
+    published_snapshot,
+)
 
 if TYPE_CHECKING:
     from distributed import Client
+
+CHANGED_EVENT = "deaps.dataset.changed"
 
 _BATCHES_AT_ONCE = 3
 """Enough that workers never wait for the next batch, few enough that order is kept roughly."""
@@ -46,6 +61,8 @@ class Outcome:
     n_recordings: int
     snapshot: Snapshot
     busy_s: float
+    changed: bool
+    """Whether another snapshot is published than before."""
 
 
 class Batch:
@@ -78,31 +95,82 @@ def preprocess(
     config: str | None = None,
     overrides: list[str] | None = None,
     only: list[str] | None = None,
+    verify: bool = False,
 ) -> Outcome:
-    """Bring the store up to date with the data sets and publish one snapshot."""
-    keep_stopping_at_once()
-    end_stray_servers()
-    remember_server()
-    settings = load_settings(
-        preset=preset, config=Path(config) if config else None, overrides=overrides or ()
+    """Bring the store up to date with the data sets and publish one snapshot.
+
+    Where that changed what is published, an event says so, and what ``refresh.then`` asks for
+    follows.
+    """
+    settings, _ = start_flow(preset, config, overrides)
+    outcome = bring_up_to_date(settings, only or (), verify=verify)
+    if outcome.changed:
+        tell_change(settings, outcome)
+        follow_change(settings)
+    return outcome
+
+
+def tell_change(settings: Settings, outcome: Outcome) -> None:
+    """Emit the event that triggers of others can wait for."""
+    emit_event(
+        event=CHANGED_EVENT,
+        resource={
+            "prefect.resource.id": f"deaps.store.{outcome.snapshot.snapshot_id[:16]}",
+            "prefect.resource.name": settings.store.root.name,
+        },
+        payload={
+            "snapshot": outcome.snapshot.snapshot_id,
+            "recordings_done": outcome.n_recordings,
+            "datasets": sorted(settings.data.roots()),
+        },
     )
-    return bring_up_to_date(settings, only or ())
+
+
+def follow_change(settings: Settings) -> None:
+    """Train, or train and evaluate, as ``refresh.then`` says."""
+    if settings.refresh.then == "nothing":
+        return
+    # Imported here: the later stages import torch, and the pipeline imports this stage.
+    from flows.pipeline import train_and_report, train_experiment
+
+    if settings.refresh.then == "train":
+        train_experiment(settings)
+    else:
+        train_and_report(settings)
 
 
 def bring_up_to_date(
-    settings: Settings, only: Sequence[str] = (), *, client: Client | None = None
+    settings: Settings,
+    only: Sequence[str] = (),
+    *,
+    verify: bool = False,
+    client: Client | None = None,
 ) -> Outcome:
     """Scan, preprocess what has to be, publish and summarise; for use inside a flow.
 
     Workers are started for it unless ``client`` brings them.
     """
-    with writing_windows(settings.store.root, say_waiting=_say):
-        found = scan(settings, only)
+    log = EventLog(settings.store.root)
+    with writing_windows(settings.store.root, say_waiting=_say), log.stage(PREPROCESS):
+        before = published_id(settings.store.root)
+        found = scan(settings, only, verify=verify)
+        log_scan(log, found)
         results = run_batches(settings, found.todo(), client)
         rows = [row for result in results for row in result.rows]
         snapshot = publish(found, rows, settings)
+        log_publication(log, snapshot, stage=PREPROCESS)
     show_summary(settings.store.root)
-    return Outcome(len(rows), snapshot, sum(result.busy_s for result in results))
+    busy_s = sum(result.busy_s for result in results)
+    return Outcome(len(rows), snapshot, busy_s, changed=snapshot.snapshot_id != before)
+
+
+def published_id(root: Path) -> str | None:
+    """Return the id of the published snapshot, None without one that can be read."""
+    try:
+        snapshot = published_snapshot(root)
+    except (IndexMissingError, IndexVersionError):
+        return None
+    return snapshot.snapshot_id if snapshot else None
 
 
 def _say(text: str) -> None:
@@ -156,6 +224,7 @@ def preprocess_batch(batch: Batch, workshop: Workshop) -> list[ChunkResult]:
     for future in as_completed(futures):
         chunk = futures[future]
         results.append(_result(future.result, batch.job, chunk, workshop.client))
+        log_recordings(EventLog(batch.job.store), results[-1])
         workshop.progress.advance(len(chunk))
     return results
 

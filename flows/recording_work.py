@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
+from flows.event_log import describe_error
 from flows.job import Job, stat_source
 from preprocessing.chain import ProcessedRecording, process
 from preprocessing.config import ALGORITHM_VERSION
@@ -30,17 +32,24 @@ _REASON_LENGTH = 300
 
 @dataclass(frozen=True, slots=True)
 class ChunkResult:
-    """Rows of the recordings that a worker was handed at once, and how long it was busy."""
+    """Rows of the recordings that a worker was handed at once, and how long it was busy.
+
+    ``seconds`` has the time of each, empty where that is not known.
+    """
 
     rows: list[RecordingRow]
     busy_s: float
+    seconds: tuple[float, ...] = ()
 
 
 def preprocess_chunk(job: Job, chunk: Iterable[FoundRecording]) -> ChunkResult:
     """Return the rows of several recordings, one after the other."""
-    started = time.perf_counter()
-    rows = [preprocess_recording(job, found) for found in chunk]
-    return ChunkResult(rows, time.perf_counter() - started)
+    rows, clock = [], [time.perf_counter()]
+    for found in chunk:
+        rows.append(preprocess_recording(job, found))
+        clock.append(time.perf_counter())
+    seconds = tuple(end - start for start, end in pairwise(clock))
+    return ChunkResult(rows, clock[-1] - clock[0], seconds)
 
 
 def preprocess_recording(job: Job, found: FoundRecording) -> RecordingRow:
@@ -79,7 +88,10 @@ def _process(
 
 
 def reason(error: Exception) -> str:
-    """Return why a recording is set aside, in words that a person understands."""
+    """Return why a recording is set aside, in words that a person understands.
+
+    The text of a library's error is left out: it may quote what stands in a header.
+    """
     match error:
         case UnreadableRecordingError():
             text = str(error)
@@ -90,7 +102,7 @@ def reason(error: Exception) -> str:
         case MemoryError():
             text = "not enough memory to read the file"
         case _:
-            text = f"cannot be read: {type(error).__name__}: {error}"
+            text = f"cannot be read: {describe_error(error)}"
     return text[:_REASON_LENGTH]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from deaps.evaluation import EVALUATION_NAME, read_evaluation
 from flows.config import Settings
+from flows.event_log import EventLog
 from storage.layout import REPORTS_FOLDER
 
 PAGE_NAME = "index.html"
@@ -21,7 +22,8 @@ def write_page(folder: Path) -> Path:
     if not page.exists():
         from deaps.report import write_report
 
-        write_report(read_evaluation(folder), folder)
+        with EventLog(folder.parents[1]).stage("report", report=folder.name):
+            write_report(read_evaluation(folder), folder)
     return page.resolve()
 
 

@@ -34,6 +34,7 @@ class Why(StrEnum):
     CHANGED = "source file changed"
     SETTINGS = "settings or algorithm changed"
     LOST = "window file gone"
+    VERIFY = "to be verified"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +76,11 @@ class Scan:
         return [(d.job, d.found[name]) for d in self.datasets for name in d.todo]
 
 
-def scan(settings: Settings, only: Collection[str] = ()) -> Scan:
+def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False) -> Scan:
     """Return what has to be done for the configured data sets, or for ``only`` those.
+
+    With ``verify`` every recording has to be looked at: its files are hashed, and it is redone
+    if they are not what they were.
 
     Raises
     ------
@@ -99,7 +103,7 @@ def scan(settings: Settings, only: Collection[str] = ()) -> Scan:
         for name, root in roots.items()
         if not only or name in only
     ]
-    return Scan([_scan_dataset(job, published) for job in jobs], published)
+    return Scan([_scan_dataset(job, published, verify) for job in jobs], published)
 
 
 def why_counts(dataset: DatasetScan) -> dict[str, int]:
@@ -107,7 +111,7 @@ def why_counts(dataset: DatasetScan) -> dict[str, int]:
     return dict(Counter(str(why) for why in dataset.todo.values()))
 
 
-def _scan_dataset(job: Job, published: PublishedState | None) -> DatasetScan:
+def _scan_dataset(job: Job, published: PublishedState | None, verify: bool) -> DatasetScan:
     if not job.root.is_dir():
         return DatasetScan(job, problem=f"no folder at {job.root}")
     now = time.time_ns()
@@ -118,10 +122,11 @@ def _scan_dataset(job: Job, published: PublishedState | None) -> DatasetScan:
         kept = f"; its {len(known)} published recordings are kept" if known else ""
         return DatasetScan(job, problem=f"no recordings below {job.root}{kept}")
     digest = job.settings_digest()
+    unseen = Why.VERIFY if verify else None
     todo = {
         name: why
         for name, recording in found.items()
-        if (why := _why(job, digest, recording, known.get(name))) is not None
+        if (why := _why(job, digest, recording, known.get(name)) or unseen) is not None
     }
     fingerprint = _table_fingerprint(job)
     return DatasetScan(

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from flows.prefect_home import end_stray_servers, prepare_prefect, remember_server
+from flows.prefect_home import prepare_prefect
 
 prepare_prefect()
 
@@ -18,9 +18,11 @@ from prefect.cache_policies import NO_CACHE  # noqa: E402
 
 from deaps.metrics import read_metrics  # noqa: E402
 from deaps.run_folder import Run, TrainingPlan, create_run, open_run  # noqa: E402
-from flows.config import ExecutionSettings, Settings, load_settings  # noqa: E402
-from flows.interrupt import keep_stopping_at_once  # noqa: E402
+from flows.config import ExecutionSettings, Settings  # noqa: E402
+from flows.event_log import EventLog  # noqa: E402
+from flows.flow_start import start_flow  # noqa: E402
 from flows.progress import StageProgress  # noqa: E402
+from flows.stage_events import log_publication, training_facts  # noqa: E402
 from flows.training_plan import training_plan  # noqa: E402
 from storage.publish import republish  # noqa: E402
 
@@ -35,23 +37,20 @@ def train(
     overrides: list[str] | None = None,
 ) -> list[str]:
     """Train methods on the published snapshot, DEAPS by default; return the runs' names."""
-    keep_stopping_at_once()
-    end_stray_servers()
-    remember_server()
-    settings = load_settings(
-        preset=preset, config=Path(config) if config else None, overrides=overrides or ()
-    )
+    settings, _ = start_flow(preset, config, overrides)
     return train_plans(settings, [training_plan(settings, name) for name in methods or ["deaps"]])
 
 
 def train_plans(settings: Settings, plans: Sequence[TrainingPlan]) -> list[str]:
     """Train each plan that is not finished and return the runs' names; for use inside a flow."""
+    log = EventLog(settings.store.root)
     runs = [create_run(settings.store.root, plan) for plan in plans]
     for run in runs:
         if not run.finished:
-            finish(run.folder, settings.execution)
+            with log.stage("train", **training_facts(run)):
+                finish(run.folder, settings.execution)
             show_curve(run)
-            republish(settings.store.root)
+            log_publication(log, republish(settings.store.root), stage="train")
     return [run.name for run in runs]
 
 

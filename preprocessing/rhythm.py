@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -16,6 +17,8 @@ KNOWN_RHYTHMS = frozenset({
     "PREX", "SAB", "SBR", "ST", "SVTA", "T", "VF", "VFL", "VT",
 })  # fmt: skip
 """Rhythm codes of PhysioNet's annotation files, without the opening bracket."""
+
+_CODE = re.compile(r"[A-Z0-9]{1,6}")
 
 CHALLENGE_RHYTHMS = {"N": "N", "A": "AFIB", "O": "O", "~": "~"}
 """Challenge 2017's classes, in the same vocabulary where they mean the same."""
@@ -35,10 +38,15 @@ def rhythm_changes(
             continue
         rhythm = note[1:]
         if rhythm not in KNOWN_RHYTHMS:
-            unknown[rhythm] += 1
+            unknown[_shown(rhythm)] += 1
         changes.append(RhythmChange(sample / fs, rhythm if rhythm in KNOWN_RHYTHMS else None))
-    notes = tuple(f"unknown rhythm {r!r}, {n} times: label left out" for r, n in unknown.items())
+    notes = tuple(f"unknown rhythm {r}, {n} times: label left out" for r, n in unknown.items())
     return tuple(sorted(changes, key=lambda change: change.start_s)), notes
+
+
+def _shown(rhythm: str) -> str:
+    """Return an unknown rhythm as a note shows it: free text may name people and is not shown."""
+    return repr(rhythm) if _CODE.fullmatch(rhythm) else "in free text"
 
 
 def label_windows(

@@ -12,7 +12,7 @@ Normalisation = Literal["recording", "dataset", "window"]
 
 
 class StoreSettings(BaseModel):
-    """Where the store lies and how windows are read from it."""
+    """Where the store lies, how windows are read from it, and how long its logs are kept."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -21,3 +21,5 @@ class StoreSettings(BaseModel):
     normalise: Normalisation = "recording"
     """``recording``: as stored; ``dataset``: by the data set's pooled mean and standard
     deviation; ``window``: each window to zero mean and unit standard deviation."""
+    keep_logs_days: Annotated[int, Field(ge=1)] = 90
+    """Days after which ``deaps gc`` removes a day's log."""

@@ -1,24 +1,28 @@
-"""Removal of files that no snapshot names."""
+"""Removal of files that no snapshot names, and of old logs."""
 
 from __future__ import annotations
 
 import contextlib
 import time
 from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from storage.layout import RUNS_FOLDER, WINDOWS_FOLDER, index_path, is_temporary
+from storage.layout import LOGS_FOLDER, RUNS_FOLDER, WINDOWS_FOLDER, index_path, is_temporary
 from storage.locks import nobody_writing, publisher_lock
 from storage.snapshot import open_index, reading_index
 
 _STILL_WRITING_S = 3600
 
 
-def collect_garbage(root: Path | str, *, dry_run: bool) -> list[Path]:
+def collect_garbage(
+    root: Path | str, *, dry_run: bool, keep_logs_days: int | None = None
+) -> list[Path]:
     """Remove what is not needed and return it; with ``dry_run`` only return it.
 
     Not needed are window files that neither the published index nor any run's index names,
-    and temporary files that nobody has written to for an hour.
+    temporary files that nobody has written to for an hour, and logs of days more than
+    ``keep_logs_days`` ago (default: logs stay).
 
     Raises
     ------
@@ -31,6 +35,7 @@ def collect_garbage(root: Path | str, *, dry_run: bool) -> list[Path]:
     open_index(index_path(store)).close()  # before a folder that is no store gets a lock file
     with nobody_writing(store), publisher_lock(store):
         garbage = [*_orphans(store), *filter(_is_old, temporary_files(store))]
+        garbage += old_logs(store, keep_logs_days)
         for path in [] if dry_run else garbage:
             path.unlink(missing_ok=True)
             _remove_empty_folders(path.parent, store)
@@ -49,6 +54,22 @@ def temporary_files(store: Path) -> Iterator[Path]:
     for path in sorted([*store.glob(".*"), *(store / WINDOWS_FOLDER).rglob(".*")]):
         if path.is_file() and is_temporary(path):
             yield path
+
+
+def old_logs(store: Path, keep_days: int | None) -> list[Path]:
+    """Return the logs of days more than ``keep_days`` ago, which their names tell, in order."""
+    if keep_days is None:
+        return []
+    first_kept = datetime.now(UTC).date() - timedelta(days=keep_days)
+    logs = sorted((store / LOGS_FOLDER).glob("*.jsonl"))
+    return [path for path in logs if (day := _day(path)) is not None and day < first_kept]
+
+
+def _day(log: Path) -> date | None:
+    try:
+        return date.fromisoformat(log.stem)
+    except ValueError:
+        return None
 
 
 def _orphans(store: Path) -> list[Path]:

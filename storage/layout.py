@@ -12,6 +12,7 @@ WRITERS_LOCK_NAME = ".writers.lock"
 WINDOWS_FOLDER = "windows"
 RUNS_FOLDER = "runs"
 REPORTS_FOLDER = "reports"
+LOGS_FOLDER = "logs"
 TEMPORARY_SUFFIX = ".tmp"
 
 _SLUG_LENGTH = 64

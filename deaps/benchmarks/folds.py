@@ -33,9 +33,12 @@ def leave_one_subject_out(examples: Examples) -> list[Fold]:
 
 def subject_folds(examples: Examples, n_folds: int, seed: int) -> list[Fold]:
     """Return seeded folds in which classes are balanced and no subject is split."""
-    n_subjects = len(np.unique(examples.subjects))
-    if n_subjects < n_folds:
-        raise NotRunError(f"{n_folds} folds need as many subjects; there are {n_subjects}")
+    labels = np.unique(examples.labels)
+    rarest = min(len(np.unique(examples.subjects[examples.labels == c])) for c in labels)
+    if rarest < n_folds:
+        raise NotRunError(
+            f"{n_folds} folds need as many subjects of each class; of one there are {rarest}"
+        )
     splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
     splits = splitter.split(examples.labels, examples.labels, examples.subjects)
     return [Fold(f"fold {i}", train, test) for i, (train, test) in enumerate(splits, start=1)]

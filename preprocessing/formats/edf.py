@@ -1,7 +1,8 @@
 """EDF files: the header is checked before any sample is believed.
 
 Readers accept truncated files, trailing bytes and absurd calibrations without an error, so the
-header is parsed and compared with the file's size here; edfio then reads the one lead.
+header is parsed and compared with the file's size here; edfio then reads the one lead. Errors
+quote no header bytes: where fields are out of place, they may be a patient's name.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def parse_edf_header(data: bytes) -> EdfHeader:
     if not data:
         raise UnreadableRecordingError("zero length: file is empty")
     if data[:8] != _EDF_MAGIC:
-        raise UnreadableRecordingError(f"not an EDF file: starts with {data[:8]!r}")
+        raise UnreadableRecordingError("not an EDF file: it does not start with EDF's version")
     n_signals = int(_number(data[252:256], "number of signals"))
     if len(data) < _FIXED_BYTES * (1 + n_signals) or n_signals < 1:
         raise UnreadableRecordingError(f"EDF header of {n_signals} signals is cut short")
@@ -105,7 +106,7 @@ def _number(field: bytes, what: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise UnreadableRecordingError(f"EDF header: {what} is {text!r}, not a number") from None
+        raise UnreadableRecordingError(f"EDF header: {what} is not a number") from None
 
 
 def read_edf_lead(path: Path, aliases: tuple[str, ...] = ECG_ALIASES) -> RawRecording:

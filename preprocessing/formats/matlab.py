@@ -26,7 +26,8 @@ def read_mat_lead(mat_path: Path) -> RawRecording:
     except (MatReadError, ValueError, KeyError, TypeError, OSError, NotImplementedError) as error:
         if isinstance(error, FileNotFoundError):
             raise
-        raise UnreadableRecordingError(f"not a MATLAB file with 'val' ({error})") from None
+        kind = type(error).__name__  # its text may quote the file
+        raise UnreadableRecordingError(f"not a MATLAB file with 'val' ({kind})") from None
     if np.iscomplexobj(values) or values.ndim != 2 or min(values.shape) > 1:
         raise UnreadableRecordingError(f"not one lead: 'val' has shape {values.shape}")
     digital = np.asarray(values, dtype=np.float32).reshape(-1)

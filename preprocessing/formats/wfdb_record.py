@@ -85,7 +85,8 @@ def _header(stem: str) -> Any:
     try:
         header = wfdb.rdheader(stem)
     except (ValueError, IndexError, KeyError, AttributeError) as error:
-        raise UnreadableRecordingError(f"not a WFDB header ({error})") from None
+        # The text of the error may quote the header, such as a date.
+        raise UnreadableRecordingError(f"not a WFDB header ({type(error).__name__})") from None
     if not header.n_sig:
         raise UnreadableRecordingError("header without its signal file: it names no signal")
     if hasattr(header, "n_seg"):

@@ -24,6 +24,7 @@ BENCHES = (
     "sampling",
     "training",
     "classification",
+    "operations",
 )
 RESULTS = Path("bench.json")
 

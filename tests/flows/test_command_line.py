@@ -16,8 +16,8 @@ from tests.edf_files import beats, write_edf
 from tests.flows.inline import run, settings_for
 
 COMMANDS = (
-    "run", "synth", "fetch", "scan", "preprocess", "train", "evaluate", "report",
-    "embed", "export", "query", "doctor", "gc",
+    "run", "synth", "fetch", "scan", "preprocess", "train", "evaluate", "report", "serve",
+    "embed", "export", "query", "doctor", "gc", "status",
 )  # fmt: skip
 README = Path(__file__).parents[2] / "README.md"
 

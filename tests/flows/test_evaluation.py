@@ -118,7 +118,7 @@ def test_evolution_has_a_point_for_each_encoder_file(
     assert {(e.representation, e.benchmark) for e in evaluation.evolution} == {
         (name, benchmark)
         for name in ("byol", "pclr")
-        for benchmark in ("afib-transfer", "challenge2017")
+        for benchmark in ("afib-transfer", "challenge2017", "inner-folds", "inner-few")
     }
     assert {e.steps for e in evaluation.evolution} == {(0, 1, 2)}
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,16 @@ def test_nothing_goes_if_a_runs_index_cannot_be_read(root: Path, published: Snap
     with pytest.raises(IndexVersionError):
         collect_garbage(root, dry_run=False)
     assert (root / str(row.path)).exists()
+
+
+def test_old_logs_go_and_others_stay(root: Path, published: Snapshot) -> None:
+    today = datetime.now(UTC).date()
+    names = [f"{today - timedelta(days=n)}.jsonl" for n in (0, 90, 91)] + ["notes.jsonl"]
+    for name in names:
+        path = root / "logs" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("{}")
+    assert collect_garbage(root, dry_run=False) == []
+    assert collect_garbage(root, dry_run=True, keep_logs_days=90) == [root / "logs" / names[2]]
+    collect_garbage(root, dry_run=False, keep_logs_days=90)
+    assert sorted(path.name for path in root.glob("logs/*")) == sorted([*names[:2], names[3]])

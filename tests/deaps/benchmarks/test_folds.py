@@ -42,6 +42,7 @@ def test_few_labels_are_fitted_on_equally_many_of_each_class() -> None:
     [
         lambda e: leave_one_subject_out(e.keep(e.subjects == "d/a")),
         lambda e: subject_folds(e, 6, seed=0),
+        lambda e: subject_folds(e.keep(e.labels <= (e.subjects == "d/a")), 5, seed=0),
         lambda e: few_labels(e, 5, draws=1, seed=0),
     ],
 )

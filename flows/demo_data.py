@@ -1,0 +1,20 @@
+"""The demo's synthetic cohort, written where its preset looks for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flows.config import Settings
+from flows.dask_pool import local_workers
+
+DEMO_DATA = Path("demo-data")
+
+
+def ensure_demo_data(settings: Settings) -> bool:
+    """Write the cohort unless it is there; return whether it was written."""
+    if any(root.exists() for root in settings.data.roots().values()):
+        return False
+    from preprocessing.synth import write_cohort
+
+    write_cohort(DEMO_DATA, settings.synth, workers=local_workers(settings.execution))
+    return True

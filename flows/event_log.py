@@ -1,0 +1,139 @@
+"""The log of a store: one JSON object a line, one file a day, written by any process.
+
+No line names a person. Recordings go by data set and name, never by a field of their headers; an
+error goes by its kind and place, because its text may quote what was read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from storage.layout import LOGS_FOLDER
+
+Level = Literal["info", "warning", "error"]
+
+STARTED, FINISHED, FAILED = "stage started", "stage finished", "stage failed"
+
+_complained: set[Path] = set()
+"""Folders that this process could not write to, and has said so."""
+
+
+class EventLog:
+    """The log of the store in ``root``; nothing that goes wrong with it stops the caller."""
+
+    def __init__(self, root: Path) -> None:
+        self.folder = root / LOGS_FOLDER
+
+    def write(
+        self,
+        event: str,
+        *,
+        level: Level = "info",
+        stage: str | None = None,
+        dataset: str | None = None,
+        recording: str | None = None,
+        **facts: object,
+    ) -> None:
+        """Add one line: when, what, where, and plain facts; facts that are None are left out."""
+        now = datetime.now(UTC)
+        fields: dict[str, object] = {
+            "time": now.isoformat(timespec="milliseconds"),
+            "level": level,
+            "event": event,
+            "run": _flow_run_id(),
+            "stage": stage,
+            "dataset": dataset,
+            "recording": recording,
+        }
+        fields |= {name: value for name, value in facts.items() if value is not None}
+        try:
+            _append(self.folder / f"{now:%Y-%m-%d}.jsonl", _line(fields))
+        except OSError as error:
+            _complain_once(self.folder, error)
+
+    @contextmanager
+    def stage(self, name: str, **facts: Any) -> Iterator[None]:
+        """Write that a stage starts, and that it finished or failed, after how many seconds."""
+        started = time.perf_counter()
+        self.write(STARTED, stage=name, **facts)
+        try:
+            yield
+        except BaseException as error:
+            told = facts | {"seconds": _since(started), "error": describe_error(error)}
+            self.write(FAILED, level="error", stage=name, **told)
+            raise
+        self.write(FINISHED, stage=name, **facts | {"seconds": _since(started)})
+
+
+def describe_error(error: BaseException) -> str:
+    """Return the kind of an error and the place that raised it, without its text.
+
+    For errors of the system the system's own words are added.
+    """
+    words = type(error).__name__
+    if isinstance(error, OSError) and error.errno is not None:
+        words += f" ({os.strerror(error.errno)})"
+    frames = list(traceback.walk_tb(error.__traceback__))
+    if not frames:
+        return words
+    frame, line = frames[-1]
+    return f"{words} in {frame.f_globals.get('__name__', '?')}, line {line}"
+
+
+def _line(fields: Mapping[str, object]) -> bytes:
+    plain = {name: _plain(value) for name, value in fields.items()}
+    return (json.dumps(plain, default=str) + "\n").encode()
+
+
+def _plain(value: object) -> object:
+    """Return a value that JSON has: it knows neither NaN nor infinity."""
+    if isinstance(value, float):
+        return round(value, 6) if math.isfinite(value) else str(value)
+    return value
+
+
+def _append(path: Path, line: bytes) -> None:
+    """Add a line in a single write, so that lines of several processes do not mix."""
+    try:
+        descriptor = _open(path)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = _open(path)
+    try:
+        os.write(descriptor, line)
+    finally:
+        os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+
+def _complain_once(folder: Path, error: OSError) -> None:
+    if folder not in _complained:
+        _complained.add(folder)
+        why = error.strerror or type(error).__name__
+        print(f"deaps: cannot write to {folder} ({why}); going on without a log", file=sys.stderr)  # noqa: T201
+
+
+def _since(started: float) -> float:
+    return round(time.perf_counter() - started, 3)
+
+
+def _flow_run_id() -> str | None:
+    """Return the id of the Prefect flow run that this is part of, None outside of one."""
+    if "prefect" not in sys.modules:  # importing it takes seconds
+        return None
+    from prefect.runtime import flow_run
+
+    return flow_run.get_id()

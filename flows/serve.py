@@ -1,0 +1,129 @@
+"""One machine: a Prefect server of its own, every deployment, runs one after the other."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flows.config import RefreshSettings
+from flows.deployments import Deployment, deployments
+from flows.prefect_home import prefect_home, prepare_prefect
+
+if TYPE_CHECKING:
+    from prefect.deployments.runner import RunnerDeployment
+
+HOST = "127.0.0.1"
+DEFAULT_PORT = 4200
+_API_VARIABLE = "PREFECT_API_URL"
+_START_S = 120
+_STOP_S = 15
+
+Say = Callable[[str], None]
+
+
+class ServerError(RuntimeError):
+    """The Prefect server did not start; the message says what it printed."""
+
+
+def serve(refresh: RefreshSettings, *, port: int, say: Say) -> None:
+    """Offer every deployment until SIGTERM or Ctrl-C; queued runs are kept for the next time.
+
+    A server that ``PREFECT_API_URL`` names is used; else one is started here, because only a
+    whole server creates the runs of a schedule.
+    """
+    prepare_prefect()
+    with _server(port, say):
+        from prefect import serve as serve_prefect
+
+        offered = [_to_prefect(one, refresh) for one in deployments()]
+        for one in deployments():
+            say(f"offering {one.flow}/{one.name}")
+        # One run at a time: on one machine two would only share its cores and wait for locks.
+        serve_prefect(*offered, limit=1, print_starting_message=False)
+
+
+def _to_prefect(deployment: Deployment, refresh: RefreshSettings) -> RunnerDeployment:
+    from prefect.types.entrypoint import EntrypointType
+
+    module, _, function = deployment.entrypoint.rpartition(".")
+    flow = getattr(importlib.import_module(module), function)
+    offered: RunnerDeployment = flow.to_deployment(
+        name=deployment.name,
+        parameters=deployment.parameters,
+        description=deployment.description,
+        cron=refresh.cron if deployment.scheduled else None,
+        entrypoint_type=EntrypointType.MODULE_PATH,
+    )
+    return offered
+
+
+@contextmanager
+def _server(port: int, say: Say) -> Iterator[None]:
+    """Run a Prefect server beside, unless one is named already."""
+    if url := os.environ.get(_API_VARIABLE):
+        say(f"using the Prefect server at {url}")
+        yield
+        return
+    port = port if _is_free(port) else _free_port()
+    address = f"http://{HOST}:{port}"
+    log = prefect_home() / "server.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as stream:
+        process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-m", "prefect", "server", "start", "--host", HOST, f"--port={port}"],
+            stdout=stream,
+            stderr=stream,
+            # Its pages ask port 4200 otherwise, whatever the port is.
+            env={**os.environ, "PREFECT_SERVER_UI_API_URL": f"{address}/api"},
+        )
+    try:
+        _wait_until_healthy(process, f"{address}/api/health", log)
+        os.environ[_API_VARIABLE] = f"{address}/api"
+        say(f"Prefect's pages: {address}")
+        yield
+    finally:
+        os.environ.pop(_API_VARIABLE, None)
+        _end(process)
+
+
+def _wait_until_healthy(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    deadline = time.monotonic() + _START_S
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            printed = log.read_text(errors="replace").strip()[-500:]
+            raise ServerError(f"the Prefect server ended at once: {printed}")
+        try:
+            with urllib.request.urlopen(url, timeout=2):  # noqa: S310
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    raise ServerError(f"the Prefect server did not answer within {_START_S} s; see {log}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(_STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex((HOST, port)) != 0
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,70 @@
+"""The demo's stages called one after the other, without Prefect: what the flow is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+from flows.config import Settings, load_settings
+from flows.dask_pool import worker_pool
+from flows.experiment import plan_experiment
+from flows.publication import publish_scan
+from flows.recording_work import preprocess_chunk
+from flows.scan import scan
+
+
+def main() -> None:
+    """Run every stage of the demo."""
+    settings = load_settings(preset="demo")
+    preprocess(settings)
+    train(settings)
+    evaluate(settings)
+
+
+def preprocess(settings: Settings) -> None:
+    """Preprocess all recordings on the workers and publish."""
+    found = scan(settings)
+    with worker_pool(settings.execution) as client:
+        jobs = [
+            client.submit(preprocess_chunk, job, [one], pure=False) for job, one in found.todo()
+        ]
+        rows = [row for job in jobs for row in job.result().rows]
+    publish_scan(found, rows, settings)
+
+
+def train(settings: Settings) -> None:
+    """Train the whole experiment in this process."""
+    from deaps.run_folder import create_run
+    from deaps.train import train_run
+
+    for trained in plan_experiment(settings).trained:
+        train_run(create_run(settings.store.root, trained.plan).folder)
+
+
+def evaluate(settings: Settings) -> None:
+    """Measure and write the page, Prefect's tasks replaced by plain calls."""
+    with without_prefect():
+        from flows import evaluate as stage
+        from flows.report import write_page
+
+        with (
+            patch.object(stage, "embed", stage.embed.fn),
+            patch.object(stage, "run_benchmarks", stage.run_benchmarks.fn),
+            patch.object(stage, "create_table_artifact"),
+        ):
+            write_page(stage.evaluate_all(settings))
+
+
+@contextmanager
+def without_prefect() -> Iterator[None]:
+    """Let progress bars leave no artifacts."""
+    with (
+        patch("flows.progress.create_progress_artifact"),
+        patch("flows.progress.update_progress_artifact"),
+    ):
+        yield
+
+
+if __name__ == "__main__":
+    main()

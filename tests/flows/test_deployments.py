@@ -1,0 +1,129 @@
+"""prefect.yaml and `deaps serve` offer the same; a real server, PostgreSQL and workers run it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+
+from flows.config import RefreshSettings
+from flows.deployments import deployments
+from tests.flows.prefect_processes import (
+    BIN,
+    Api,
+    created_run,
+    free_port,
+    prefect,
+    running,
+    wait_for,
+)
+from tests.flows.tiny_project import ROOT, environment, make_project
+
+POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+AUTH = "admin:a-password-of-this-test"
+
+
+def test_prefect_yaml_says_what_the_code_says() -> None:
+    written = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]
+    coded = list(deployments())
+    assert [(d["name"], d["entrypoint"], d["work_pool"]["name"]) for d in written] == [
+        (d.name, d.entrypoint, d.pool) for d in coded
+    ]
+    assert [d["parameters"] for d in written] == [d.parameters for d in coded]
+    assert [d["description"] for d in written] == [d.description for d in coded]
+    schedules = [d["schedules"] for d in written if "schedules" in d]
+    assert schedules == [[{"cron": RefreshSettings().cron}]]
+
+
+def test_every_deployment_queues_runs_that_would_overlap() -> None:
+    written = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]
+    assert {(d["concurrency_limit"]["limit"], d["concurrency_limit"]["collision_strategy"])
+            for d in written} == {(1, "ENQUEUE")}  # fmt: skip
+
+
+def test_flows_have_the_names_of_their_deployments() -> None:
+    import importlib
+
+    for deployment in deployments():
+        module, _, function = deployment.entrypoint.rpartition(".")
+        flow = getattr(importlib.import_module(module), function)
+        assert flow.name == deployment.flow
+
+
+@contextmanager
+def database(folder: Path) -> Iterator[dict[str, str]]:
+    """Yield the settings of a fresh PostgreSQL, of SQLite where there is none."""
+    if not POSTGRES:
+        print("no PostgreSQL here: SQLite instead")
+        yield {}
+        return
+    data, port, bin_ = folder / "pg", free_port(), POSTGRES[-1].parent
+    data.mkdir()
+    user = []
+    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
+        shutil.chown(data, "postgres", "postgres")
+        for parent in [folder, *folder.parents][:4]:
+            parent.chmod(parent.stat().st_mode | 0o011)
+        user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+    subprocess.run(
+        [*user, bin_ / "initdb", "-D", data, "-U", "deaps", "-A", "trust"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    command = [*user, str(bin_ / "postgres"), "-D", str(data), "-p", str(port), "-k", str(data),
+               "-c", "listen_addresses=127.0.0.1"]  # fmt: skip
+    with running(command, folder, environment(), "postgres"):
+        ready = [bin_ / "pg_isready", "-h", "127.0.0.1", "-p", str(port)]
+        wait_for(lambda: subprocess.run(ready, capture_output=True, check=False).returncode == 0)
+        url = f"postgresql+asyncpg://deaps@127.0.0.1:{port}/postgres"
+        yield {"PREFECT_SERVER_DATABASE_CONNECTION_URL": url}
+
+
+@pytest.mark.slow
+def test_a_server_with_postgresql_and_a_worker_run_the_pipeline(tmp_path: Path) -> None:
+    folder, port = make_project(tmp_path / "project"), free_port()
+    api = Api(port, AUTH)
+    client = environment(PREFECT_API_URL=api.url, PREFECT_API_AUTH_STRING=AUTH)
+    with database(tmp_path) as settings:
+        server = environment(**settings, PREFECT_SERVER_API_AUTH_STRING=AUTH)
+        command = [str(BIN / "prefect"), "server", "start", "--host=127.0.0.1", f"--port={port}"]
+        with running(command, folder, server, "server"):
+            wait_for(api.healthy)
+            for pool in ("cpu", "gpu"):
+                prefect(folder, client, "work-pool", "create", pool, "--type", "process")
+            prefect(folder, client, "--no-prompt", "deploy", "--all")
+            worker = [str(BIN / "prefect"), "worker", "start", "--pool", "cpu"]
+            with running(worker, folder, client, "worker"):
+                printed = prefect(folder, client, "deployment", "run", "deaps-pipeline/full")
+                run = wait_for(lambda: api.ended_run(created_run(printed)))
+            assert run["state_type"] == "COMPLETED", (folder / "worker.log").read_text()
+            artifacts = {a["key"]: a for a in api.find("artifacts")}
+            names = [d["name"] for d in api.find("deployments")]
+            waiting = api.find("flow_runs", flow_runs={"state": {"type": {"any_": ["SCHEDULED"]}}})
+    assert set(names) == {deployment.name for deployment in deployments()}
+    assert waiting  # the refresh's schedule has made runs
+    report = next((folder / "store" / "reports").glob("*/index.html"))
+    assert str(report.parent.name) in artifacts["report"]["data"]
+    assert {"preprocessing-summary", "training-curve", "benchmark-accuracies"} <= set(artifacts)
+
+
+@pytest.mark.slow
+def test_a_wrong_password_is_told_as_such(tmp_path: Path) -> None:
+    folder, port = tmp_path, free_port()
+    api = Api(port, AUTH)
+    server = environment(PREFECT_SERVER_API_AUTH_STRING=AUTH, PREFECT_HOME=str(tmp_path / "home"))
+    command = [str(BIN / "prefect"), "server", "start", "--host=127.0.0.1", f"--port={port}"]
+    with running(command, folder, server, "server"):
+        wait_for(api.healthy)
+        wrong = environment(PREFECT_API_URL=api.url, PREFECT_API_AUTH_STRING="admin:wrong")
+        done = subprocess.run(
+            [str(BIN / "prefect"), "deployment", "ls"],
+            cwd=folder, env=wrong, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode != 0
+    assert "401" in done.stdout + done.stderr or "nauthorized" in done.stdout + done.stderr
