@@ -13,7 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -123,7 +123,8 @@ def _complain_once(folder: Path, error: OSError) -> None:
     if folder not in _complained:
         _complained.add(folder)
         why = error.strerror or type(error).__name__
-        print(f"deaps: cannot write to {folder} ({why}); going on without a log", file=sys.stderr)  # noqa: T201
+        with suppress(OSError, ValueError):  # standard error may be closed
+            print(f"deaps: cannot write to {folder} ({why}); going on without", file=sys.stderr)  # noqa: T201
 
 
 def _since(started: float) -> float:
