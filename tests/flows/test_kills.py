@@ -21,7 +21,7 @@ from tests.flows.prefect_processes import (
 )
 from tests.flows.tiny_project import environment, make_project
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
 
 def window_files(folder: Path) -> dict[str, int]:
