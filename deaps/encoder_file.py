@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import TypeAdapter
 from safetensors import SafetensorError, safe_open
 from torch import nn
 
 from deaps.config import EncoderSettings, TfcSettings
 from deaps.encoder import Encoder
 from deaps.tfc import TFC
+from storage.config import Normalisation
 
 if TYPE_CHECKING:
     from deaps.run_folder import Run
@@ -59,6 +61,12 @@ def read_about(path: Path) -> dict[str, str]:
     if about.get("architecture") not in ("encoder", "tfc"):
         raise EncoderFileError(f"{path} does not say that it is an encoder of this project")
     return about
+
+
+def normalisation_of(path: Path | str | None = None) -> Normalisation:
+    """Return what the windows were normalised by that an encoder was trained on."""
+    said = read_about(SHIPPED if path is None else Path(path)).get("normalise", "recording")
+    return TypeAdapter[Normalisation](Normalisation).validate_python(said)
 
 
 def load_encoder(path: Path | str | None = None) -> nn.Module:

@@ -258,7 +258,6 @@ class Provenance(Record):
 
     snapshot_id: str
     created_at: str
-    preset: str | None
     command: str
     versions: dict[str, str]
     hardware: dict[str, str]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-LADDER: dict[str, tuple[str, dict[str, Any]]] = {
+from deaps.config import MethodName
+
+LADDER: dict[str, tuple[MethodName, dict[str, Any]]] = {
     "PCLR": ("pclr", {}),
     "BYOL": ("byol", {}),
     "+ covariance": ("deaps", {"gradual": False}),

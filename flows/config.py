@@ -73,6 +73,17 @@ class DataSettings(_Section):
         return {name: root for name in type(self).model_fields if (root := getattr(self, name))}
 
 
+class TrialSettings(_Section):
+    """A choice to try."""
+
+    method: MethodName = "deaps"
+    """Method that is trained."""
+
+    overrides: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    """What it trains with other than the common settings, such as ``training.warmup=50``; what
+    is tuned for the method does not count."""
+
+
 class ExperimentSettings(_Section):
     """What the pipeline trains and compares."""
 
@@ -92,9 +103,12 @@ class ExperimentSettings(_Section):
     features: Annotated[tuple[int, ...], Field(strict=False)] = (16, 32, 48)
     """Features kept by the mask that are compared."""
 
-    trials: dict[str, Annotated[tuple[str, ...], Field(strict=False)]] = {}
-    """Choices to try on the inner folds alone: a name, and overrides such as
-    ``training.warmup=50``; each is trained as DEAPS."""
+    tuned: dict[MethodName, Annotated[tuple[str, ...], Field(strict=False)]] = {}
+    """Overrides that one method alone trains with, such as ``training.warmup=50``: what trials
+    chose. Ablations of DEAPS have those of DEAPS."""
+
+    trials: dict[str, TrialSettings] = {}
+    """Choices to try on the inner folds alone, by name."""
 
     evolution: bool = True
     """Run the benchmarks at every encoder file of each method, too."""

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from deaps.device import choose_device
 from deaps.embed import embed_dataset, embed_windows, embedding_table
-from deaps.encoder_file import load_encoder
+from deaps.encoder_file import load_encoder, normalisation_of
 from flows.config import Settings
 from flows.recording_work import reason
 from preprocessing.chain import ProcessedRecording, process
@@ -17,13 +17,15 @@ from preprocessing.datasets import DATASETS
 from preprocessing.datasets.folder import read_file
 from preprocessing.recording import UnreadableRecordingError
 from storage.atomic import replacing
+from storage.normalisation import standardise
 
 
 def embed_source(settings: Settings, source: str, encoder: Path | None, out: Path) -> int:
     """Write the representations of ``source``, a data set's name or a file; return how many.
 
-    Windows that the gate closes are left out. A file's windows have recording_id 0; they are
-    normalised by their recording.
+    Windows that the gate closes are left out. They are normalised as those were that the encoder
+    was trained on; a file has no data set, so that its windows are normalised by their recording
+    instead. A file's windows have recording_id 0.
     """
     if source in DATASETS:
         return embed_dataset(
@@ -31,7 +33,7 @@ def embed_source(settings: Settings, source: str, encoder: Path | None, out: Pat
             source,
             load_encoder(encoder),
             out,
-            normalise=settings.store.normalise,
+            normalise=normalisation_of(encoder),
             device=choose_device(settings.execution.device),
         )
     return _embed_file(settings, Path(source), encoder, out)
@@ -51,6 +53,8 @@ def _embed_file(settings: Settings, path: Path, encoder: Path | None, out: Path)
     processed = _processed(settings, path)
     rows = np.flatnonzero(~processed.gate.closed).astype(np.int32)
     windows = processed.windows[rows].astype(np.float32)
+    if normalisation_of(encoder) == "window":
+        standardise(windows)
     device = choose_device(settings.execution.device)
     found = embed_windows(load_encoder(encoder), windows, device=device)
     out.parent.mkdir(parents=True, exist_ok=True)

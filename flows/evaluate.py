@@ -172,15 +172,18 @@ def _accuracies(outcomes: Outcomes) -> list[dict[str, object]]:
 
 
 def _trials(experiment: Experiment, outcomes: Outcomes) -> list[Trial]:
-    """Return the trials, and DEAPS as it is set, with their accuracy on the inner folds."""
+    """Return the trials, each after its method as it is set, with what the inner folds say."""
     tried = [t for t in experiment.trained if t.role == "trial"]
-    if not tried:
-        return []
-    as_set = [t for t in experiment.trained if t.name == "deaps"]
+    methods = dict.fromkeys(t.plan.method for t in tried)
+    as_set = {t.plan.method: t for t in experiment.trained if t.role == "method"}
+    listed = []
+    for method in methods:
+        listed += [as_set[method]] if method in as_set else []
+        listed += [t for t in tried if t.plan.method == method]
     return [
         Trial(
-            name=trained.name,
-            changed=trained.changed or "nothing: the settings of the report",
+            name=trained.label,
+            changed=", ".join(trained.changed) or "nothing",
             scores={
                 cell.benchmark: outcome.scores[0].value
                 for cell, outcome in outcomes.items()
@@ -190,7 +193,7 @@ def _trials(experiment: Experiment, outcomes: Outcomes) -> list[Trial]:
             },
             chosen=trained.role == "method",
         )
-        for trained in as_set + tried
+        for trained in listed
     ]
 
 

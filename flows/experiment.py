@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from deaps.config import MethodName
 from deaps.evaluation import Ablation, AblationRow, Role
 from deaps.ladder import LADDER
 from deaps.paper_figures import FEATURES, SPAN_S
@@ -31,8 +32,8 @@ class Trained:
     label: str
     role: Role
     plan: TrainingPlan
-    changed: str = ""
-    """What a trial overrides."""
+    changed: tuple[str, ...] = ()
+    """Overrides of the common settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +48,17 @@ def plan_experiment(settings: Settings) -> Experiment:
     """Return the trainings that the settings ask for, methods first."""
     trained: dict[str, Trained] = {}
     for method in settings.experiment.methods:
-        _add(trained, Trained(method, LABELS[method], "method", training_plan(settings, method)))
+        changed = settings.experiment.tuned.get(method, ())
+        plan = training_plan(overridden(settings, changed), method)
+        _add(trained, Trained(method, LABELS[method], "method", plan, changed))
     ablations = tuple(_ablations(settings, trained))
-    for name, overrides in settings.experiment.trials.items():
-        plan = training_plan(overridden(settings, overrides), "deaps")
-        _add(trained, Trained(name, name, "trial", plan, ", ".join(overrides)))
+    for name, trial in settings.experiment.trials.items():
+        plan = training_plan(overridden(settings, trial.overrides), trial.method)
+        _add(trained, Trained(name, name, "trial", plan, trial.overrides))
     return Experiment(tuple(trained.values()), ablations)
 
 
-_Rung = tuple[str, str, Iterable[str], dict[str, float]]
+_Rung = tuple[str, MethodName, Iterable[str], dict[str, float]]
 """Label, method, overrides, and the paper's accuracies."""
 
 
@@ -88,11 +91,12 @@ def _row(
     settings: Settings,
     trained: dict[str, Trained],
     label: str,
-    method: str,
+    method: MethodName,
     overrides: Iterable[str],
     paper: dict[str, float],
 ) -> AblationRow:
-    plan = training_plan(overridden(settings, overrides), method)
+    tuned = settings.experiment.tuned.get(method, ())
+    plan = training_plan(overridden(settings, [*tuned, *overrides]), method)
     wanted = Trained(f"deaps, {label}", label, "ablation", plan)
     name = _add(trained, wanted)
     return AblationRow(label=label, representation=name, paper=paper)

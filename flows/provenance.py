@@ -44,7 +44,6 @@ def provenance(
     return Provenance(
         snapshot_id=read_snapshot(index).snapshot_id,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        preset=None,
         command=command,
         versions=versions(),
         hardware=hardware(settings.execution.device),

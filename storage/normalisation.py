@@ -66,10 +66,10 @@ def normalise_windows(
         windows *= scaling.gain[slots, None]
         windows += scaling.shift[slots, None]
     elif normalise == "window":
-        _standardise(windows)
+        standardise(windows)
 
 
-def _standardise(windows: NDArray[np.float32]) -> None:
+def standardise(windows: NDArray[np.float32]) -> None:
     """Give each window zero mean and unit standard deviation; constant ones become zeros."""
     windows -= windows.mean(axis=1, keepdims=True)
     std = windows.std(axis=1, keepdims=True)

@@ -35,15 +35,47 @@ def test_the_papers_figures_stand_beside_span_and_features() -> None:
     assert features.rows[2].paper == {"afib-transfer": 72.4, "afib-loo": 78.9}
 
 
-def test_trials_are_trainings_of_deaps_with_overrides() -> None:
-    settings = load_settings(overrides=['experiment.trials={slow = ["training.warmup=50"]}'])
-    trial = plan_experiment(settings).trained[-1]
-    assert (trial.name, trial.role, trial.changed) == ("slow", "trial", "training.warmup=50")
-    assert trial.plan.training.warmup == 50
+def test_trials_are_trainings_with_overrides() -> None:
+    settings = load_settings(
+        overrides=[
+            'experiment.trials={slow = {overrides = ["training.warmup=50"]}}',
+            'experiment.trials={later = {method = "byol", overrides = ["training.seed=1"]}}',
+        ]
+    )
+    slow, later = plan_experiment(settings).trained[-2:]
+    assert (slow.name, slow.role, slow.changed) == ("slow", "trial", ("training.warmup=50",))
+    assert (slow.plan.method, slow.plan.training.warmup) == ("deaps", 50)
+    assert (later.plan.method, later.plan.training.seed) == ("byol", 1)
+
+
+def test_what_is_tuned_for_a_method_holds_for_it_and_its_rungs_alone() -> None:
+    settings = load_settings(
+        overrides=[
+            'experiment.tuned={deaps = ["deaps.tau=0.9"]}',
+            "experiment.trials={common = {}}",
+        ]
+    )
+    for trained in plan_experiment(settings).trained:
+        is_tuned = trained.plan.method == "deaps" and trained.role != "trial"
+        assert trained.plan.model.deaps.tau == (0.9 if is_tuned else 0.995)
+
+
+def test_a_trial_that_was_chosen_is_the_method_itself() -> None:
+    tau = '["deaps.tau=0.9"]'
+    settings = load_settings(
+        overrides=[
+            f"experiment.tuned={{deaps = {tau}}}",
+            f"experiment.trials={{quick = {{overrides = {tau}}}}}",
+        ]
+    )
+    experiment = plan_experiment(settings)
+    assert "quick" not in [trained.name for trained in experiment.trained]
+    assert experiment.trained[0].changed == ("deaps.tau=0.9",)
 
 
 def test_a_trials_misspelt_setting_is_refused() -> None:
-    settings = load_settings(overrides=['experiment.trials={slow = ["training.warmpu=50"]}'])
+    wrong = 'experiment.trials={slow = {overrides = ["training.warmpu=50"]}}'
+    settings = load_settings(overrides=[wrong])
     with pytest.raises(ConfigError, match="did you mean 'warmup'"):
         plan_experiment(settings)
 

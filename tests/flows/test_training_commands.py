@@ -17,10 +17,14 @@ from typer.testing import CliRunner, Result
 from deaps import Encoder
 from deaps.checkpoints import save_encoder
 from deaps.device import DeviceError, autocast_type, available_devices, choose_device
+from deaps.embed import embed_windows
 from deaps.train import train_run
 from flows.cli import app
 from flows.config import load_settings
 from flows.training_plan import training_plan
+from preprocessing.chain import process
+from preprocessing.config import QualitySettings, SignalSettings
+from preprocessing.datasets.folder import read_file
 from storage.snapshot import IndexVersionError
 from storage.window_store import WindowStore
 from tests.deaps.training_store import make_run, make_training_store
@@ -60,6 +64,27 @@ def test_embed_writes_one_row_for_each_window_of_a_file(tmp_path: Path, encoder:
     table = pq.read_table(out)
     assert table["row"].to_pylist() == [0, 1, 3]
     assert np.stack(table["embedding"].to_numpy()).shape == (3, 128)
+
+
+def test_embed_normalises_as_the_encoder_was_trained(tmp_path: Path) -> None:
+    edf = write_edf(tmp_path / "my.edf", {"ECG": beats(30) * np.linspace(1, 9, 30 * 125)})
+    torch.manual_seed(0)
+    module = Encoder()
+    found = {}
+    for normalise in ("recording", "window"):
+        about = {"architecture": "encoder", "settings": "{}", "normalise": normalise}
+        save_encoder(tmp_path / "e.safetensors", module, about)
+        out = tmp_path / f"{normalise}.parquet"
+        given = ("--encoder", str(tmp_path / "e.safetensors"), "--out", str(out))
+        assert deaps("embed", str(edf), *given).exit_code == 0
+        found[normalise] = np.stack(pq.read_table(out)["embedding"].to_numpy())
+    raw = read_file(edf, SignalSettings().channels)
+    processed = process(raw, signal=SignalSettings(), quality=QualitySettings())
+    windows = processed.windows.astype(np.float32)
+    np.testing.assert_allclose(found["recording"], embed_windows(module, windows), atol=1e-5)
+    windows -= windows.mean(axis=1, keepdims=True)
+    windows /= windows.std(axis=1, keepdims=True)
+    np.testing.assert_allclose(found["window"], embed_windows(module, windows), atol=1e-5)
 
 
 def test_embed_without_a_file_or_data_set_says_so(encoder: Path) -> None:

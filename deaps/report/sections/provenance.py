@@ -45,7 +45,6 @@ def _identity(evaluation: Evaluation) -> tuple[tuple[str, tuple[str, ...]], ...]
         "evaluation": evaluation.id,
         "snapshot": told.snapshot_id,
         "created": told.created_at,
-        "preset": told.preset or "none",
         "command": told.command,
     }
     return tuple((term, (text,)) for term, text in entries.items())

@@ -518,7 +518,6 @@ def _provenance() -> Provenance:
     return Provenance(
         snapshot_id="9f2b61c0d4e8a375",
         created_at="2026-01-31T08:15:02+00:00",
-        preset="open",
         command="deaps run --preset open",
         versions={"deaps": "0.1.0", "Python": "3.11.7", "torch": "2.13.0", "scikit-learn": "1.9.1"},
         hardware={"CPU": "2 cores, x86-64 with AVX-512", "memory": "16 GB", "GPU": "none"},

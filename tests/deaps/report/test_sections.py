@@ -190,7 +190,7 @@ def test_evaluation_without_provenance_details_has_no_empty_tables(
     evaluation: Evaluation,
 ) -> None:
     bare = Provenance(
-        snapshot_id="1", created_at="now", preset=None, command="deaps", versions={}, hardware={},
+        snapshot_id="1", created_at="now", command="deaps", versions={}, hardware={},
         settings="", digests={}, seeds={}, stages=(),
     )  # fmt: skip
     sections = report_sections(
