@@ -83,10 +83,14 @@ class Api:
             found: list[dict[str, Any]] = json.load(answer)
         return found
 
+    def run(self, name: str) -> dict[str, Any]:
+        """Return the flow run of that name."""
+        return self.find("flow_runs", flow_runs={"name": {"any_": [name]}})[0]
+
     def ended_run(self, name: str) -> dict[str, Any] | None:
         """Return the flow run of that name once it has ended."""
-        runs = self.find("flow_runs", flow_runs={"name": {"any_": [name]}})
-        return next((r for r in runs if r["state_type"] in ENDED), None)
+        run = self.run(name)
+        return run if run["state_type"] in ENDED else None
 
 
 ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")

@@ -7,7 +7,9 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -84,32 +86,83 @@ def database(folder: Path) -> Iterator[dict[str, str]]:
         yield {"PREFECT_SERVER_DATABASE_CONNECTION_URL": url}
 
 
-@pytest.mark.slow
-def test_a_server_with_postgresql_and_a_worker_run_the_pipeline(tmp_path: Path) -> None:
-    folder, port = make_project(tmp_path / "project"), free_port()
+@dataclass(frozen=True)
+class Lab:
+    """A server with its pools and deployments, and the folder from which it is used."""
+
+    folder: Path
+    api: Api
+    client: dict[str, str]
+
+    def start(self, deployment: str, *parameters: str) -> str:
+        """Ask for a run and return its name."""
+        given = [word for parameter in parameters for word in ("--param", parameter)]
+        return created_run(
+            prefect(self.folder, self.client, "deployment", "run", deployment, *given)
+        )
+
+    def ended(self, name: str) -> dict[str, Any]:
+        run: dict[str, Any] = wait_for(lambda: self.api.ended_run(name))
+        return run
+
+
+@contextmanager
+def lab(folder: Path) -> Iterator[Lab]:
+    """Yield a laboratory's server with a password, on PostgreSQL where there is one."""
+    project, port = make_project(folder / "project"), free_port()
     api = Api(port, AUTH)
     client = environment(PREFECT_API_URL=api.url, PREFECT_API_AUTH_STRING=AUTH)
-    with database(tmp_path) as settings:
+    with database(folder) as settings:
         server = environment(**settings, PREFECT_SERVER_API_AUTH_STRING=AUTH)
         command = [str(BIN / "prefect"), "server", "start", "--host=127.0.0.1", f"--port={port}"]
-        with running(command, folder, server, "server"):
+        with running(command, project, server, "server"):
             wait_for(api.healthy)
             for pool in ("cpu", "gpu"):
-                prefect(folder, client, "work-pool", "create", pool, "--type", "process")
-            prefect(folder, client, "--no-prompt", "deploy", "--all")
-            worker = [str(BIN / "prefect"), "worker", "start", "--pool", "cpu"]
-            with running(worker, folder, client, "worker"):
-                printed = prefect(folder, client, "deployment", "run", "deaps-pipeline/full")
-                run = wait_for(lambda: api.ended_run(created_run(printed)))
-            assert run["state_type"] == "COMPLETED", (folder / "worker.log").read_text()
-            artifacts = {a["key"]: a for a in api.find("artifacts")}
-            names = [d["name"] for d in api.find("deployments")]
-            waiting = api.find("flow_runs", flow_runs={"state": {"type": {"any_": ["SCHEDULED"]}}})
-    assert set(names) == {deployment.name for deployment in deployments()}
-    assert waiting  # the refresh's schedule has made runs
-    report = next((folder / "store" / "reports").glob("*/index.html"))
+                prefect(project, client, "work-pool", "create", pool, "--type", "process")
+            prefect(project, client, "--no-prompt", "deploy", "--all")
+            yield Lab(project, api, client)
+
+
+@pytest.mark.slow
+def test_a_server_with_postgresql_and_a_worker_run_the_pipeline(tmp_path: Path) -> None:
+    with lab(tmp_path) as it:
+        full = it.start("deaps-pipeline/full")
+        wait_for(lambda: it.api.run(full)["state_name"] == "Late")  # no worker: it waits
+        worker = [str(BIN / "prefect"), "worker", "start", "--pool", "cpu"]
+        with running(worker, it.folder, it.client, "worker"):
+            run = it.ended(full)
+            assert run["state_type"] == "COMPLETED", (it.folder / "worker.log").read_text()
+            check_what_the_pipeline_left(it)
+            check_that_refreshes_queue(it)
+            check_that_an_unknown_preset_fails_with_the_known_ones(it)
+
+
+def check_what_the_pipeline_left(it: Lab) -> None:
+    artifacts = {a["key"]: a for a in it.api.find("artifacts")}
+    report = next((it.folder / "store" / "reports").glob("*/index.html"))
     assert str(report.parent.name) in artifacts["report"]["data"]
     assert {"preprocessing-summary", "training-curve", "benchmark-accuracies"} <= set(artifacts)
+    names = [d["name"] for d in it.api.find("deployments")]
+    assert set(names) == {deployment.name for deployment in deployments()}
+    # The refresh's schedule has made runs.
+    assert it.api.find("flow_runs", flow_runs={"state": {"type": {"any_": ["SCHEDULED"]}}})
+
+
+def check_that_refreshes_queue(it: Lab) -> None:
+    """Two refreshes at once run one after the other, and leave the snapshot as it was."""
+    published = (it.folder / "store" / "index.duckdb").stat().st_mtime_ns
+    names = [it.start("deaps-preprocess/refresh") for _ in range(2)]
+    first, second = sorted((it.ended(name) for name in names), key=lambda run: run["start_time"])
+    assert [run["state_type"] for run in (first, second)] == ["COMPLETED"] * 2
+    assert first["end_time"] <= second["start_time"]
+    assert (it.folder / "store" / "index.duckdb").stat().st_mtime_ns == published
+
+
+def check_that_an_unknown_preset_fails_with_the_known_ones(it: Lab) -> None:
+    run = it.ended(it.start("deaps-pipeline/full", "preset=nonsense"))
+    assert run["state_type"] == "FAILED"
+    assert "nonsense" in run["state"]["message"]
+    assert "demo, open, paper" in run["state"]["message"]
 
 
 @pytest.mark.slow

@@ -222,3 +222,28 @@ def test_file_written_while_it_was_hashed_is_looked_at_again(
     os.utime(data / "mitdb/100.dat", (now, now))
     run(settings)
     assert todo(settings) == {"100": Why.CHANGED}
+
+
+def test_after_the_clock_was_set_back_a_change_is_still_seen(
+    settings: Settings, data: Path
+) -> None:
+    run(settings)
+    path = data / "mitdb/100.dat"
+    content = bytearray(path.read_bytes())
+    content[1000] ^= 1
+    path.write_bytes(content)
+    os.utime(path, (OLD - 86400, OLD - 86400))  # long before the last look
+    before = one(settings, "SELECT digest FROM recordings WHERE name = '100'")
+    assert todo(settings) == {"100": Why.CHANGED}
+    run(settings)
+    assert one(settings, "SELECT digest FROM recordings WHERE name = '100'") != before
+
+
+def test_files_from_the_future_are_hashed_and_not_redone(settings: Settings, data: Path) -> None:
+    """After the clock was set back, files seem to have been written tomorrow."""
+    tomorrow = time.time() + 86400
+    os.utime(data / "mitdb/100.dat", (tomorrow, tomorrow))
+    run(settings)
+    before = window_files(settings)
+    run(settings)
+    assert window_files(settings) == before

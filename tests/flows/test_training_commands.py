@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -107,9 +108,11 @@ def test_export_writes_onnx(tmp_path: Path, encoder: Path) -> None:
     assert (tmp_path / "e.onnx").stat().st_size > 4_000_000
 
 
-def test_train_leaves_a_run_in_the_index(tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_train_leaves_a_run_in_the_index(tmp_path: Path, processes: int) -> None:
     make_training_store(tmp_path / "store", subjects=4)
-    sets = [argument for setting in FEW_STEPS for argument in ("--set", setting)]
+    wanted = [*FEW_STEPS, f"execution.processes_per_node={processes}"]
+    sets = [argument for setting in wanted for argument in ("--set", setting)]
     done = subprocess.run(
         [DEAPS, "train", "--method", "byol", *sets],
         cwd=tmp_path,
@@ -125,6 +128,8 @@ def test_train_leaves_a_run_in_the_index(tmp_path: Path) -> None:
             "SELECT method, iterations, snapshot = snapshot_id FROM runs, snapshot"
         ).fetchall()
     assert (method, iterations, same) == ("byol", 2, True)
+    (record,) = (tmp_path / "store/runs").glob("*/run.json")
+    assert json.loads(record.read_text())["processes"] == processes
 
 
 def test_plan_of_the_paper_has_the_papers_numbers() -> None:
