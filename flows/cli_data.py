@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.cli_flow import around_flow
 from flows.cli_options import Config, Only, Overrides, Preset, Strict, settings_from, stop
 from flows.config import ConfigError, Settings
 from flows.demo_data import DEMO_DATA
@@ -191,15 +192,12 @@ def _run_flow(
     *,
     verify: bool,
 ) -> None:
-    # Imported here: Prefect takes seconds to import and to start.
-    typer.echo("starting Prefect's embedded server and the workers ...", err=True)
     import duckdb
 
-    from flows.interrupt import stop_at_once
-    from flows.preprocess import preprocess as preprocess_flow
-
     try:
-        with stop_at_once():
+        with around_flow():
+            from flows.preprocess import preprocess as preprocess_flow
+
             preprocess_flow(
                 preset=preset,
                 config=str(config) if config else None,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from flows.cli_flow import around_flow
 from flows.cli_options import Config, Overrides, Preset, settings_from, stop
 from flows.config import Settings
 from flows.demo_data import DEMO_DATA, ensure_demo_data
@@ -30,11 +31,9 @@ def evaluate(
         if not state.runs:
             stop(f"none of the experiment's {len(state.missing)} runs is finished; run deaps train")
         if not state.evaluated:
-            typer.echo("starting Prefect's embedded server and the workers ...", err=True)
-            from flows.evaluate import evaluate as evaluate_flow
-            from flows.interrupt import stop_at_once
+            with around_flow():
+                from flows.evaluate import evaluate as evaluate_flow
 
-            with stop_at_once():
                 evaluate_flow(preset=preset, config=_text(config), overrides=overrides)
     except (OSError, ValueError) as error:
         stop(str(error))
@@ -105,13 +104,12 @@ def _finished_page(settings: Settings) -> Path | None:
 
 
 def _run_flow(preset: str | None, config: Path | None, overrides: list[str] | None) -> Path:
-    typer.echo("starting Prefect's embedded server and the workers ...", err=True)
     from deaps.train import NonFiniteError
-    from flows.interrupt import stop_at_once
-    from flows.pipeline import pipeline
 
     try:
-        with stop_at_once():
+        with around_flow():
+            from flows.pipeline import pipeline
+
             return Path(pipeline(preset=preset, config=_text(config), overrides=overrides))
     except NonFiniteError as error:
         stop(str(error))

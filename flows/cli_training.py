@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from deaps.config import METHOD_NAMES
+from flows.cli_flow import around_flow
 from flows.cli_options import Config, Overrides, Preset, settings_from, stop
 
 Encoder = Annotated[
@@ -31,13 +32,12 @@ def train(
     settings = settings_from(preset, config, overrides)
     if unknown := [name for name in method or () if name not in METHOD_NAMES]:
         stop(f"no method {unknown[0]!r}; possible: {', '.join(METHOD_NAMES)}")
-    typer.echo("starting Prefect's embedded server ...", err=True)
     from deaps.train import NonFiniteError
-    from flows.interrupt import stop_at_once
-    from flows.train import train as train_flow
 
     try:
-        with stop_at_once():
+        with around_flow():
+            from flows.train import train as train_flow
+
             names = train_flow(
                 methods=method,
                 preset=preset,

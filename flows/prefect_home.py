@@ -26,6 +26,41 @@ def prepare_prefect() -> None:
         os.environ.setdefault(name, value)
 
 
+class ServerError(ConnectionError):
+    """Prefect's server cannot be used; the message says why and what to do."""
+
+
+def require_server() -> None:
+    """Make sure that the server which Prefect is set to use answers and lets us in.
+
+    Where none is set, Prefect starts one of its own.
+
+    Raises
+    ------
+    ServerError
+        If it does not.
+    """
+    prepare_prefect()
+    from httpx import HTTPStatusError
+    from prefect.client.orchestration import get_client
+    from prefect.settings import get_current_settings
+
+    if get_current_settings().api.url is None:
+        return
+    try:
+        with get_client(sync_client=True) as client:
+            client.raise_for_api_version_mismatch()
+    except HTTPStatusError as error:
+        raise ServerError(
+            f"Prefect's server answers {error.response.status_code}; set PREFECT_API_AUTH_STRING "
+            "to what it has as PREFECT_SERVER_API_AUTH_STRING"
+        ) from None
+    except RuntimeError as error:
+        raise ServerError(
+            f"{error}; start Prefect's server, or unset PREFECT_API_URL to run without one"
+        ) from None
+
+
 def remember_server() -> None:
     """Note the pid of this process's embedded server, for the run after a kill."""
     from prefect.server.api.server import SubprocessASGIServer

@@ -81,6 +81,23 @@ def test_preprocess_with_nothing_to_do_starts_no_prefect(store: Path) -> None:
     assert "nothing to do: 1 recordings" in done.stdout
 
 
+def test_server_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    write_edf(tmp_path / "data" / "a.edf", {"ECG": beats(35)})
+    done = subprocess.run(
+        [Path(sys.executable).with_name("deaps"), "preprocess", "--set", "data.folder=data"],
+        cwd=tmp_path,
+        env={**os.environ, "PREFECT_API_URL": "http://127.0.0.1:9/api"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "Failed to reach API at http://127.0.0.1:9/api" in done.stderr
+    assert "unset PREFECT_API_URL" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_preprocess_without_any_root_that_exists_stops(store: Path) -> None:
     result = deaps("preprocess", "--set", "data.shhs=/nowhere")
     assert result.exit_code == 2

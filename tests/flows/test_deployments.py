@@ -16,6 +16,7 @@ import yaml
 
 from flows.config import RefreshSettings
 from flows.deployments import deployments
+from tests.edf_files import beats, write_edf
 from tests.flows.prefect_processes import (
     BIN,
     Api,
@@ -174,9 +175,17 @@ def test_a_wrong_password_is_told_as_such(tmp_path: Path) -> None:
     with running(command, folder, server, "server"):
         wait_for(api.healthy)
         wrong = environment(PREFECT_API_URL=api.url, PREFECT_API_AUTH_STRING="admin:wrong")
-        done = subprocess.run(
-            [str(BIN / "prefect"), "deployment", "ls"],
-            cwd=folder, env=wrong, capture_output=True, text=True, check=False,
+        write_edf(tmp_path / "data" / "a.edf", {"ECG": beats(35)})
+        done, ours = (
+            subprocess.run(
+                [str(BIN / command[0]), *command[1:]],
+                cwd=folder, env=wrong, capture_output=True, text=True, check=False,
+            )
+            for command in (
+                ["prefect", "deployment", "ls"], ["deaps", "preprocess", "--set=data.folder=data"],
+            )
         )  # fmt: skip
     assert done.returncode != 0
     assert "401" in done.stdout + done.stderr or "nauthorized" in done.stdout + done.stderr
+    assert ours.returncode == 2
+    assert "answers 401; set PREFECT_API_AUTH_STRING" in ours.stderr
