@@ -141,7 +141,11 @@ def run_benchmarks(work: Work) -> Outcomes:
     total = sum(len(work.plans[cell.benchmark].folds) for cell, _ in wanted)
     with StageProgress("benchmarks: folds", total, key="benchmark-progress") as progress:
         outcomes = run_folds(wanted, work.plans, work.client, progress.advance)
-    create_table_artifact(_accuracies(outcomes), key="benchmark-accuracies")
+    create_table_artifact(
+        _accuracies(outcomes),
+        key="benchmark-accuracies",
+        description="Accuracy of every representation in every benchmark.",
+    )
     return outcomes
 
 

@@ -298,6 +298,14 @@ def publish(found: Scan, rows: list[RecordingRow], settings: Settings) -> Snapsh
 def show_summary(root: Path) -> None:
     """Leave the summary as tables in Prefect's pages."""
     summary = summarise(root)
-    create_table_artifact(dataset_rows(summary), key="preprocessing-summary")
+    create_table_artifact(
+        dataset_rows(summary),
+        key="preprocessing-summary",
+        description="Recordings by status and windows by quality, for each data set.",
+    )
     if problems := problem_rows(summary):
-        create_table_artifact(problems, key="preprocessing-problems")
+        create_table_artifact(
+            problems,
+            key="preprocessing-problems",
+            description="Why recordings were set aside or flagged.",
+        )

@@ -22,6 +22,7 @@ from flows.config import ExecutionSettings, Settings  # noqa: E402
 from flows.event_log import EventLog  # noqa: E402
 from flows.flow_start import start_flow  # noqa: E402
 from flows.progress import StageProgress  # noqa: E402
+from flows.sparkline import sparkline  # noqa: E402
 from flows.stage_events import log_publication, training_facts  # noqa: E402
 from flows.training_plan import training_plan  # noqa: E402
 from storage.publish import republish  # noqa: E402
@@ -93,8 +94,15 @@ def show_curve(run: Run) -> None:
     """Leave the loss curve and the measures of collapse in Prefect's pages."""
     rows = read_metrics(run.folder)
     every = max(1, len(rows) // _CURVE_POINTS)
+    shown = rows[::every]
+    curves = [
+        f"| {name.replace('_', ' ')} | `{sparkline([row[name] for row in shown])}` "
+        f"| {rows[0][name]:.4g} | {rows[-1][name]:.4g} |"
+        for name in ("loss", "representation_std", "effective_rank")
+    ]
     names = ("step", "loss", "representation_std", "effective_rank", "windows_per_s")
     lines = [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}"]
-    lines += [f"| {' | '.join(f'{row[n]:.4g}' for n in names)} |" for row in rows[::every]]
-    text = f"## Run {run.name}\n\n" + "\n".join(lines)
+    lines += [f"| {' | '.join(f'{row[n]:.4g}' for n in names)} |" for row in shown]
+    head = f"## Run {run.name}\n\n|  | curve | first | last |\n| --- | --- | --- | --- |"
+    text = "\n".join([head, *curves, "", *lines])
     create_markdown_artifact(text, key="training-curve")
