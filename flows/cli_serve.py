@@ -22,7 +22,7 @@ def serve(
     Example: deaps serve --port 4200
     """
     settings = settings_from(preset, config, None)
-    from flows.serve import ServerError
+    from flows.prefect_home import ServerError
     from flows.serve import serve as serve_deployments
 
     try:

@@ -1,4 +1,4 @@
-"""Prefect's surroundings: its settings here, and the embedded servers that killed runs leave."""
+"""Prefect's surroundings: its settings here, and the servers that killed processes leave."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _DEFAULTS = {
     "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
 }
 _NOTES = "embedded-servers"
-_SERVER_MARK = "prefect.server"
+_SERVER_MARKS = ("prefect.server", "prefect\0server")
+"""Parts of a server's command line, started by Prefect or by us."""
 
 
 def prepare_prefect() -> None:
@@ -27,7 +28,7 @@ def prepare_prefect() -> None:
 
 
 class ServerError(ConnectionError):
-    """Prefect's server cannot be used; the message says why and what to do."""
+    """Prefect's server cannot be used or did not start; the message says why."""
 
 
 def require_server() -> None:
@@ -67,13 +68,18 @@ def remember_server() -> None:
 
     process = SubprocessASGIServer().server_process
     if process is not None:
-        note = _notes() / str(process.pid)
-        note.parent.mkdir(parents=True, exist_ok=True)
-        note.write_text(str(os.getpid()))
+        note_server(process.pid)
+
+
+def note_server(pid: int) -> None:
+    """Note that a server belongs to this process."""
+    note = _notes() / str(pid)
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_text(str(os.getpid()))
 
 
 def end_stray_servers() -> list[int]:
-    """End the embedded servers whose runs are gone, and return their pids.
+    """End the servers whose processes are gone, and return their pids.
 
     Only processes that this project noted, and only while they still are such servers.
     """
@@ -83,7 +89,7 @@ def end_stray_servers() -> list[int]:
         if _command(owner):
             continue
         note.unlink(missing_ok=True)
-        if _SERVER_MARK in _command(server):
+        if any(mark in _command(server) for mark in _SERVER_MARKS):
             os.kill(server, signal.SIGTERM)
             ended.append(server)
     return ended

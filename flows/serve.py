@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +19,14 @@ from typing import TYPE_CHECKING
 
 from flows.config import RefreshSettings
 from flows.deployments import Deployment, deployments
-from flows.prefect_home import prefect_home, prepare_prefect
+from flows.prefect_home import (
+    ServerError,
+    end_stray_servers,
+    note_server,
+    prefect_home,
+    prepare_prefect,
+    require_server,
+)
 
 if TYPE_CHECKING:
     from prefect.deployments.runner import RunnerDeployment
@@ -31,10 +40,6 @@ _STOP_S = 15
 Say = Callable[[str], None]
 
 
-class ServerError(RuntimeError):
-    """The Prefect server did not start; the message says what it printed."""
-
-
 def serve(refresh: RefreshSettings, *, port: int, say: Say) -> None:
     """Offer every deployment until SIGTERM or Ctrl-C; queued runs are kept for the next time.
 
@@ -42,14 +47,19 @@ def serve(refresh: RefreshSettings, *, port: int, say: Say) -> None:
     whole server creates the runs of a schedule.
     """
     prepare_prefect()
+    end_stray_servers()
+    # A terminal that is closed ends us as SIGTERM does, not without cleaning up.
+    signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     with _server(port, say):
         from prefect import serve as serve_prefect
 
         offered = [_to_prefect(one, refresh) for one in deployments()]
         for one in deployments():
             say(f"offering {one.flow}/{one.name}")
+        # Prefect's own handler of SIGTERM forgets to await this.
+        warnings.filterwarnings("ignore", "coroutine 'Runner.astop' was never", RuntimeWarning)
         # One run at a time: on one machine two would only share its cores and wait for locks.
-        serve_prefect(*offered, limit=1, print_starting_message=False)
+        serve_prefect(*offered, limit=1, print_starting_message=False, pause_on_shutdown=False)
 
 
 def _to_prefect(deployment: Deployment, refresh: RefreshSettings) -> RunnerDeployment:
@@ -71,6 +81,7 @@ def _to_prefect(deployment: Deployment, refresh: RefreshSettings) -> RunnerDeplo
 def _server(port: int, say: Say) -> Iterator[None]:
     """Run a Prefect server beside, unless one is named already."""
     if url := os.environ.get(_API_VARIABLE):
+        require_server()
         say(f"using the Prefect server at {url}")
         yield
         return
@@ -85,7 +96,10 @@ def _server(port: int, say: Say) -> Iterator[None]:
             stderr=stream,
             # Its pages ask port 4200 otherwise, whatever the port is.
             env={**os.environ, "PREFECT_SERVER_UI_API_URL": f"{address}/api"},
+            # Ctrl-C is for us alone: the server has to outlive the runs that report to it.
+            process_group=0,
         )
+    note_server(process.pid)
     try:
         _wait_until_healthy(process, f"{address}/api/health", log)
         os.environ[_API_VARIABLE] = f"{address}/api"
