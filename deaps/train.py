@@ -203,7 +203,7 @@ def wrap(method: Method, device: torch.device, world: int) -> nn.Module:
         return method
     # Buffers are equal in all processes already: heads see the gathered batch.
     ids = [device] if device.type == "cuda" else None
-    return DistributedDataParallel(method, device_ids=ids, broadcast_buffers=False)
+    return DistributedDataParallel(method, device_ids=ids, forward_sync_buffers=False)
 
 
 def open_loader(trainee: Trainee, done: int, say: Say) -> BatchLoader:

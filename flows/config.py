@@ -142,6 +142,10 @@ class ExecutionSettings(_Section):
     chunk_megabytes: Annotated[float, Field(gt=0)] = 32.0
     """Source bytes handed to a worker at once: many small recordings, or one night."""
 
+    reports_url: str | None = None
+    """Where the store's folder ``reports`` is served, for the links in Prefect's pages; without
+    it they are file links, which open on the machine that wrote the report alone."""
+
     device: str = "auto"
     """Where to train: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``."""
 

@@ -58,8 +58,19 @@ def evaluate(
     """Run every benchmark on every finished run of the experiment; return the report's page."""
     settings, _ = start_flow(preset, config, overrides)
     page = write_page(evaluate_all(settings))
-    create_link_artifact(page.as_uri(), key="report", link_text="the report")
+    link_report(settings, page)
     return str(page)
+
+
+def link_report(settings: Settings, page: Path) -> None:
+    """Leave a link to the report in Prefect's pages."""
+    served = settings.execution.reports_url
+    create_link_artifact(
+        f"{served.rstrip('/')}/{page.parent.name}/{page.name}" if served else page.as_uri(),
+        key="report",
+        link_text=f"report {page.parent.name}",
+        description=f"On the machine that wrote it: {page}",
+    )
 
 
 def evaluate_all(settings: Settings, earlier: Sequence[Stage] = (), command: str = "") -> Path:

@@ -9,11 +9,10 @@ from flows.prefect_home import prepare_prefect
 prepare_prefect()
 
 from prefect import flow  # noqa: E402
-from prefect.artifacts import create_link_artifact  # noqa: E402
 
 from flows.config import Settings  # noqa: E402
 from flows.demo_data import ensure_demo_data  # noqa: E402
-from flows.evaluate import evaluate_all  # noqa: E402
+from flows.evaluate import evaluate_all, link_report  # noqa: E402
 from flows.event_log import EventLog  # noqa: E402
 from flows.experiment import plan_experiment  # noqa: E402
 from flows.flow_start import FALLBACK_PRESET, start_flow  # noqa: E402
@@ -34,7 +33,7 @@ def pipeline(
     """Take the data sets to a report; what is done already is not done again."""
     settings, preset = start_flow(preset, config, overrides)
     page = run_pipeline(settings, command=_command(preset), is_demo=preset == FALLBACK_PRESET)
-    create_link_artifact(page.as_uri(), key="report", link_text="the report")
+    link_report(settings, page)
     return str(page)
 
 

@@ -35,7 +35,8 @@ OVERRIDES = (
     'sampling.datasets=["shhs"]', "training.batch=4", "training.iterations=2",
     "training.evolution_every=1", "training.checkpoint_every=2", "training.metrics_every=1",
     'experiment.methods=["byol", "pclr"]', 'experiment.ablations=["components"]',
-    'experiment.trials={hot = ["training.learning_rate=0.01", "deaps.gradual=false"]}',
+    "experiment.trials.hot={"
+    'overrides = ["training.learning_rate=0.01", "deaps.gradual=false"]}',
     "benchmarks.gender_subjects=20", "benchmarks.few_recordings=2", "benchmarks.few_draws=2",
     "benchmarks.bootstrap=20",
 )  # fmt: skip
@@ -184,3 +185,19 @@ def test_evaluate_without_a_finished_run_says_so(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["evaluate", "--set", f"store.root={root}"])
     assert result.exit_code == 2
     assert "none of the experiment's 12 runs is finished" in result.output
+
+
+@pytest.mark.parametrize(
+    ("served", "link"),
+    [(None, "file:///s/reports/abc/index.html"), ("http://lab/r/", "http://lab/r/abc/index.html")],
+)
+def test_the_report_is_linked_where_it_is_served(
+    monkeypatch: pytest.MonkeyPatch, served: str | None, link: str
+) -> None:
+    from flows import evaluate
+
+    left: list[str] = []
+    monkeypatch.setattr(evaluate, "create_link_artifact", lambda url, **_: left.append(url))
+    overrides = [f"execution.reports_url={served}"] if served else []
+    evaluate.link_report(load_settings(overrides=overrides), Path("/s/reports/abc/index.html"))
+    assert left == [link]

@@ -38,8 +38,8 @@ def test_the_papers_figures_stand_beside_span_and_features() -> None:
 def test_trials_are_trainings_with_overrides() -> None:
     settings = load_settings(
         overrides=[
-            'experiment.trials={slow = {overrides = ["training.warmup=50"]}}',
-            'experiment.trials={later = {method = "byol", overrides = ["training.seed=1"]}}',
+            'experiment.trials.slow={overrides = ["training.warmup=50"]}',
+            'experiment.trials.later={method = "byol", overrides = ["training.seed=1"]}',
         ]
     )
     slow, later = plan_experiment(settings).trained[-2:]
@@ -51,7 +51,7 @@ def test_trials_are_trainings_with_overrides() -> None:
 def test_what_is_tuned_for_a_method_holds_for_it_and_its_rungs_alone() -> None:
     settings = load_settings(
         overrides=[
-            'experiment.tuned={deaps = ["deaps.tau=0.9"]}',
+            'experiment.tuned.deaps=["deaps.tau=0.9"]',
             "experiment.trials={common = {}}",
         ]
     )
@@ -64,8 +64,8 @@ def test_a_trial_that_was_chosen_is_the_method_itself() -> None:
     tau = '["deaps.tau=0.9"]'
     settings = load_settings(
         overrides=[
-            f"experiment.tuned={{deaps = {tau}}}",
-            f"experiment.trials={{quick = {{overrides = {tau}}}}}",
+            f"experiment.tuned.deaps={tau}",
+            f"experiment.trials.quick={{overrides = {tau}}}",
         ]
     )
     experiment = plan_experiment(settings)
@@ -74,7 +74,7 @@ def test_a_trial_that_was_chosen_is_the_method_itself() -> None:
 
 
 def test_a_trials_misspelt_setting_is_refused() -> None:
-    wrong = 'experiment.trials={slow = {overrides = ["training.warmpu=50"]}}'
+    wrong = 'experiment.trials.slow={overrides = ["training.warmpu=50"]}'
     settings = load_settings(overrides=[wrong])
     with pytest.raises(ConfigError, match="did you mean 'warmup'"):
         plan_experiment(settings)
