@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -190,3 +192,14 @@ def test_each_deployment_has_a_worker_for_its_pool() -> None:
     pools = {deployment["work_pool"]["name"] for deployment in deployments}
     workers = [s["command"] for n, s in SERVICES.items() if n.startswith("worker-")]
     assert pools == {command[command.index("--pool") + 1] for command in workers}
+
+
+def test_slots_of_runs_outlive_the_server() -> None:
+    server = SERVICES["prefect-server"]
+    assert server["environment"]["PREFECT_HOME"] == "/prefect"
+    assert volumes(server)["/prefect"] == ("prefect", False)
+    storage = "prefect.server.concurrency.lease_storage.filesystem"
+    assert server["environment"]["PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE"] == storage
+    settings = tomllib.loads((DOCKER.parent / "prefect.toml").read_text())
+    assert settings["server"]["concurrency"]["lease_storage"] == storage
+    assert importlib.util.find_spec(storage)
