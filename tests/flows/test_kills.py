@@ -104,7 +104,9 @@ def served_run(folder: Path, victim: str | None = None) -> dict[str, object] | N
         worker = stack.enter_context(running(command, folder, client, "worker"))
         printed = prefect(folder, client, "deployment", "run", "deaps-pipeline/full")
         if victim is None:
-            run: dict[str, object] = wait_for(lambda: api.ended_run(created_run(printed)))
+            # The killed run holds the deployment's slot for five minutes.
+            name = created_run(printed)
+            run: dict[str, object] = wait_for(lambda: api.ended_run(name), patience_s=900)
             return run
         wait_for((folder / "store" / "index.duckdb").exists)
         killed = {"worker": worker, "server": server}[victim]
