@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from storage.atomic import replacing
 
 EVALUATION_NAME = "evaluation.json"
+PAGE_NAME = "index.html"
 
 Role = Literal["method", "floor", "ablation", "trial"]
 """A trial is a choice tried on the inner folds alone."""

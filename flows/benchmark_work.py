@@ -99,7 +99,10 @@ def run_folds(
     """Return the outcome of every cell; each fold of each is a job of its own."""
     from distributed import as_completed
 
-    fittings = {name: client.scatter(Fitting.of(plan)) for name, plan in plans.items()}
+    # Tasks, not scattered data: what a dead worker held is then made again.
+    fittings = {
+        name: client.submit(_itself, Fitting.of(plan), pure=False) for name, plan in plans.items()
+    }
     jobs = {}
     for cell, path in wanted:
         for fold in range(len(plans[cell.benchmark].folds)):
@@ -116,6 +119,10 @@ def run_folds(
         cell: outcome(plans[cell.benchmark], cell.representation, _in_order(predictions[cell]))
         for cell, _ in wanted
     }
+
+
+def _itself(fitting: Fitting) -> Fitting:
+    return fitting
 
 
 def _in_order(found: Mapping[int, NDArray[np.int8]]) -> list[NDArray[np.int8]]:

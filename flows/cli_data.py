@@ -194,6 +194,8 @@ def _run_flow(
 ) -> None:
     import duckdb
 
+    from flows.dask_pool import NoSchedulerError
+
     try:
         with around_flow():
             from flows.preprocess import preprocess as preprocess_flow
@@ -205,6 +207,8 @@ def _run_flow(
                 only=only,
                 verify=verify,
             )
+    except (ConfigError, NoSchedulerError) as error:
+        stop(str(error))
     except (OSError, ValueError, duckdb.Error) as error:
         stop(f"the store cannot be written: {error}; what was done is kept, run it again")
 

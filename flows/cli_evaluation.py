@@ -28,8 +28,7 @@ def evaluate(
 
     try:
         state = look(settings)
-        if not state.runs:
-            stop(f"none of the experiment's {len(state.missing)} runs is finished; run deaps train")
+        state.require_runs()
         if not state.evaluated:
             with around_flow():
                 from flows.evaluate import evaluate as evaluate_flow
@@ -85,8 +84,8 @@ def run(
 
 def _finished_page(settings: Settings) -> Path | None:
     """Return the report's page if every stage is done."""
+    from deaps.evaluation import PAGE_NAME
     from flows.experiment_state import look
-    from flows.report import PAGE_NAME
     from flows.scan import scan
     from storage.snapshot import IndexMissingError
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -26,6 +27,17 @@ def serve(
     from flows.serve import serve as serve_deployments
 
     try:
-        serve_deployments(settings.refresh, port=port, say=lambda text: typer.echo(text, err=True))
+        serve_deployments(
+            settings.refresh,
+            port=port,
+            say=lambda text: typer.echo(text, err=True),
+            parameters=_parameters(preset, config),
+        )
     except ServerError as error:
         stop(str(error))
+
+
+def _parameters(preset: str | None, config: Path | None) -> dict[str, str]:
+    """Return what every flow is told; flows run in this folder, too."""
+    told = {"preset": preset, "config": str(config.resolve()) if config else None}
+    return {name: value for name, value in told.items() if value}

@@ -121,7 +121,7 @@ class RefreshSettings(_Section):
     """The scheduled look at the data sets."""
 
     cron: str = "0 3 * * *"
-    """When to look, as cron writes it; local time of the server."""
+    """When ``deaps serve`` looks, as cron writes it, in UTC; ``prefect.yaml`` has its own."""
 
     then: Literal["nothing", "train", "evaluate"] = "nothing"
     """What follows when something changed: trainings, or trainings and the report."""

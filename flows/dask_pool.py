@@ -38,6 +38,10 @@ WORKER_SETTINGS = {
 }
 
 
+class NoSchedulerError(ValueError):
+    """Nobody answers at ``execution.dask_address``."""
+
+
 def local_workers(execution: ExecutionSettings) -> int:
     """Return how many worker processes this machine gets."""
     if execution.workers is not None:
@@ -96,7 +100,7 @@ def _connected(address: str) -> Client:
     try:
         return Client(address, timeout=_PATIENCE_S)
     except OSError:
-        raise ValueError(
+        raise NoSchedulerError(
             f"no Dask scheduler at {address} (execution.dask_address); start it with "
             "`dask scheduler`, or leave the key out to use this machine's cores"
         ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from flows.config import Settings
@@ -16,5 +17,9 @@ def ensure_demo_data(settings: Settings) -> bool:
         return False
     from preprocessing.synth import write_cohort
 
-    write_cohort(DEMO_DATA, settings.synth, workers=local_workers(settings.execution))
+    # Under another name first: a kill leaves no half of a cohort.
+    unfinished = DEMO_DATA.with_name(f"{DEMO_DATA.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    write_cohort(unfinished, settings.synth, workers=local_workers(settings.execution))
+    unfinished.rename(DEMO_DATA)
     return True

@@ -33,7 +33,7 @@ from flows.exhibit_work import Exhibits  # noqa: E402
 from flows.experiment import Experiment  # noqa: E402
 from flows.experiment_state import ExperimentState, look  # noqa: E402
 from flows.feature_work import WindowSource, fill_missing, missing_features  # noqa: E402
-from flows.flow_start import start_flow  # noqa: E402
+from flows.flow_start import command_line, start_flow  # noqa: E402
 from flows.progress import StageProgress  # noqa: E402
 from flows.provenance import provenance  # noqa: E402
 from flows.report import write_page  # noqa: E402
@@ -56,8 +56,9 @@ def evaluate(
     overrides: list[str] | None = None,
 ) -> str:
     """Run every benchmark on every finished run of the experiment; return the report's page."""
-    settings, _ = start_flow(preset, config, overrides)
-    page = write_page(evaluate_all(settings))
+    settings, preset = start_flow(preset, config, overrides)
+    command = command_line("evaluate", preset, config, overrides)
+    page = write_page(evaluate_all(settings, command=command))
     link_report(settings, page)
     return str(page)
 
@@ -73,15 +74,17 @@ def link_report(settings: Settings, page: Path) -> None:
     )
 
 
-def evaluate_all(settings: Settings, earlier: Sequence[Stage] = (), command: str = "") -> Path:
+def evaluate_all(
+    settings: Settings, earlier: Sequence[Stage] = (), command: str = "deaps evaluate"
+) -> Path:
     """Evaluate what is trained and return the folder; for use inside a flow.
 
     ``earlier`` are the stages before this one, for the record.
     """
     state = look(settings)
+    state.require_runs()
     if not state.evaluated:
-        watch = Stopwatch(earlier)
-        keep_evaluation(measure(state, watch, command or "deaps evaluate"), state.folder)
+        keep_evaluation(measure(state, Stopwatch(earlier), command), state.folder)
         log = EventLog(settings.store.root)
         log_publication(log, republish(settings.store.root), stage="evaluate")
     return state.folder
@@ -106,7 +109,7 @@ def measure(state: ExperimentState, watch: Stopwatch, command: str) -> Evaluatio
     log = EventLog(settings.store.root)
     with open_index(settings.store.root) as index, worker_pool(settings.execution) as client:
         plans, not_run = plan_all(index, settings)
-        items = list(compared(settings, experiment, state.runs, windows_of(plans.values())))
+        items = list(compared(state, windows_of(plans.values())))
         work = Work(state, plans, items, client)
         with watch.stage("embed"), log.stage("embed"):
             embed(work)
@@ -118,7 +121,7 @@ def measure(state: ExperimentState, watch: Stopwatch, command: str) -> Evaluatio
         return Evaluation(
             id=state.name,
             title=_title(settings),
-            representations=tuple(described(experiment, state.runs, items)),
+            representations=tuple(described(state, items)),
             benchmarks=benchmark_records(settings, plans, not_run, outcomes),
             ablations=_trained_rows(experiment.ablations, state.runs),
             trials=tuple(_trials(experiment, outcomes)),

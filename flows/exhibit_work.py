@@ -66,7 +66,7 @@ class Exhibits:
 
     def pca(self) -> tuple[evaluation.Pca, ...]:
         """Return the principal components of every method and of the random encoder."""
-        plan = self._afib_plan("principal components")
+        plan = self._afib_plan("pca")
         if plan is None:
             return ()
         examples = plan.examples
@@ -75,7 +75,7 @@ class Exhibits:
         dataset = plan.benchmark.datasets(plan.settings)[-1]
         made = (
             self._tried(
-                f"principal components of {item.name}",
+                f"pca of {item.name}",
                 pca_exhibit,
                 item.name,
                 dataset,
@@ -116,7 +116,7 @@ class Exhibits:
     def curves(self, runs: Mapping[str, Run]) -> tuple[evaluation.TrainingCurve, ...]:
         """Return what every run logged."""
         made = (
-            self._tried(f"curves of {name}", training_curve, name, read_metrics(run.folder))
+            self._tried(f"training of {name}", training_curve, name, read_metrics(run.folder))
             for name, run in runs.items()
         )
         return tuple(curve for curve in made if curve is not None)

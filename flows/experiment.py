@@ -103,9 +103,12 @@ def _row(
 
 
 def _add(trained: dict[str, Trained], wanted: Trained) -> str:
-    """Add a training unless an equal one is there already; return the name it goes by."""
+    """Add a training unless an equal one is there already; return the name it goes by.
+
+    A trial stays one beside an equal rung of an ablation, whose reported figures are not its own.
+    """
     for known in trained.values():
-        if known.plan == wanted.plan:
+        if known.plan == wanted.plan and (known.role, wanted.role) != ("ablation", "trial"):
             return known.name
     trained[wanted.name] = wanted
     return wanted.name

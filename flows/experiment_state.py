@@ -16,6 +16,10 @@ from storage.outcomes import RUN_NAME
 from storage.snapshot import open_index, read_snapshot
 
 
+class NothingTrainedError(ValueError):
+    """There is no finished run to evaluate."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExperimentState:
     """An experiment on the published snapshot."""
@@ -33,6 +37,20 @@ class ExperimentState:
         """Name of the evaluation of these runs."""
         runs = [run.name for run in self.runs.values()]
         return evaluation_id(self.settings, self.snapshot_id, runs)
+
+    def require_runs(self) -> None:
+        """Make sure that there is something to evaluate.
+
+        Raises
+        ------
+        NothingTrainedError
+            If there is not: a report would have floors alone.
+        """
+        if not self.runs:
+            raise NothingTrainedError(
+                f"none of the experiment's {len(self.missing)} runs is finished on the published "
+                "snapshot; run deaps train"
+            )
 
     @property
     def folder(self) -> Path:

@@ -29,6 +29,10 @@ _MEASURED = 128
 """Windows of a block whose classical features are taken."""
 
 
+class SnapshotChangedError(ValueError):
+    """The windows of an evaluation are no longer those that are published."""
+
+
 class Block(NamedTuple):
     """Some windows of one representation: the number of the item, and which windows."""
 
@@ -42,7 +46,7 @@ class WindowSource:
 
     root: Path
     snapshot_id: str
-    """So that a worker which outlives a publication opens the store anew."""
+    """What the features are of: a snapshot published meanwhile has other windows."""
 
     def read(self, windows: Windows, normalise: Normalisation) -> NDArray[np.float32]:
         """Return windows as the training of an encoder saw them, (n, 1000)."""
@@ -122,4 +126,9 @@ def _parts(item: Compared, windows: Windows) -> Iterator[slice]:
 
 @lru_cache(maxsize=2)
 def _store(source: WindowSource, normalise: Normalisation) -> WindowStore:
-    return WindowStore(source.root, normalise=normalise)
+    store = WindowStore(source.root, normalise=normalise)
+    if store.snapshot_id != source.snapshot_id:
+        raise SnapshotChangedError(
+            "another snapshot was published during the evaluation; run it again"
+        )
+    return store

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from flows.interrupt import keep_stopping_at_once
 from flows.prefect_home import end_stray_servers, remember_server
 
 FALLBACK_PRESET = "demo"
+_OF_THE_MACHINE = ("data.", "execution.", "store.root")
 
 
 def start_flow(
@@ -30,3 +32,16 @@ def start_flow(
         )
     path = Path(config) if config else None
     return load_settings(preset=preset, config=path, overrides=overrides or ()), preset
+
+
+def command_line(
+    command: str, preset: str | None, config: str | None, overrides: list[str] | None
+) -> str:
+    """Return the command that does what a flow run does, without what is this machine's alone."""
+    words = ["deaps", command]
+    words += ["--preset", preset] if preset else []
+    words += ["--config", Path(config).name] if config else []
+    for override in overrides or ():
+        if not override.startswith(_OF_THE_MACHINE):
+            words += ["--set", override]
+    return shlex.join(words)

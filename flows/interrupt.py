@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -17,6 +18,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _STOPPED = b"deaps: stopped; what was done is kept, run it again to go on\n"
 _EXIT_CODE = 130
 _asked_for = False
+_others: list[subprocess.Popen[bytes]] = []
 
 
 @contextmanager
@@ -46,9 +48,21 @@ def keep_stopping_at_once() -> None:
             signal.signal(number, _stop)
 
 
+@contextmanager
+def stopped_with_us(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """End ``process`` with this one, by SIGTERM, which torchrun passes on to its processes."""
+    _others.append(process)
+    try:
+        yield
+    finally:
+        _others.remove(process)
+
+
 def _stop(number: int, frame: FrameType | None) -> None:
     for child in multiprocessing.active_children():
         child.kill()
+    for process in _others:
+        process.terminate()
     _end_embedded_server()
     os.write(2, _STOPPED)
     os._exit(_EXIT_CODE)

@@ -15,7 +15,8 @@ from flows.demo_data import ensure_demo_data  # noqa: E402
 from flows.evaluate import evaluate_all, link_report  # noqa: E402
 from flows.event_log import EventLog  # noqa: E402
 from flows.experiment import plan_experiment  # noqa: E402
-from flows.flow_start import FALLBACK_PRESET, start_flow  # noqa: E402
+from flows.experiment_state import look  # noqa: E402
+from flows.flow_start import FALLBACK_PRESET, command_line, start_flow  # noqa: E402
 from flows.preprocess import bring_up_to_date  # noqa: E402
 from flows.report import write_page  # noqa: E402
 from flows.scan import scan  # noqa: E402
@@ -32,7 +33,8 @@ def pipeline(
 ) -> str:
     """Take the data sets to a report; what is done already is not done again."""
     settings, preset = start_flow(preset, config, overrides)
-    page = run_pipeline(settings, command=_command(preset), is_demo=preset == FALLBACK_PRESET)
+    command = command_line("run", preset, config, overrides)
+    page = run_pipeline(settings, command=command, is_demo=preset == FALLBACK_PRESET)
     link_report(settings, page)
     return str(page)
 
@@ -57,13 +59,11 @@ def train_and_report(
     watch = watch or Stopwatch()
     with watch.stage("train"):
         train_experiment(settings)
+        while look(settings).missing:  # published anew meanwhile
+            train_experiment(settings)
     return write_page(evaluate_all(settings, watch.stages, command))
 
 
 def train_experiment(settings: Settings) -> None:
     """Train all that the experiment compares."""
     train_plans(settings, [trained.plan for trained in plan_experiment(settings).trained])
-
-
-def _command(preset: str | None) -> str:
-    return f"deaps run --preset {preset}" if preset else "deaps run"

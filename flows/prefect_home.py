@@ -6,6 +6,8 @@ import os
 import signal
 from pathlib import Path
 
+from storage.atomic import replacing
+
 _DEFAULTS = {
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -75,7 +77,8 @@ def note_server(pid: int) -> None:
     """Note that a server belongs to this process."""
     note = _notes() / str(pid)
     note.parent.mkdir(parents=True, exist_ok=True)
-    note.write_text(str(os.getpid()))
+    with replacing(note) as temporary:  # half a note would name another owner
+        temporary.write_text(str(os.getpid()))
 
 
 def end_stray_servers() -> list[int]:
@@ -85,7 +88,7 @@ def end_stray_servers() -> list[int]:
     """
     ended = []
     for note in _notes().glob("[0-9]*"):
-        server, owner = int(note.name), int(note.read_text() or 0)
+        server, owner = int(note.name), int(note.read_text())
         if _command(owner):
             continue
         note.unlink(missing_ok=True)

@@ -106,7 +106,7 @@ def preprocess(
     outcome = bring_up_to_date(settings, only or (), verify=verify)
     if outcome.changed:
         tell_change(settings, outcome)
-        follow_change(settings)
+    follow_change(settings)
     return outcome
 
 
@@ -127,16 +127,20 @@ def tell_change(settings: Settings, outcome: Outcome) -> None:
 
 
 def follow_change(settings: Settings) -> None:
-    """Train, or train and evaluate, as ``refresh.then`` says."""
+    """Train, or train and evaluate, as ``refresh.then`` says; what is done is left alone.
+
+    Also where this run changed nothing: one before it may have been killed after its change.
+    """
     if settings.refresh.then == "nothing":
         return
     # Imported here: the later stages import torch, and the pipeline imports this stage.
+    from flows.evaluate import link_report
     from flows.pipeline import train_and_report, train_experiment
 
     if settings.refresh.then == "train":
         train_experiment(settings)
     else:
-        train_and_report(settings)
+        link_report(settings, train_and_report(settings))
 
 
 def bring_up_to_date(

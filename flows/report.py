@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from deaps.evaluation import EVALUATION_NAME, read_evaluation
+from deaps.evaluation import EVALUATION_NAME, PAGE_NAME, read_evaluation
 from flows.config import Settings
 from flows.event_log import EventLog
 from storage.layout import REPORTS_FOLDER
-
-PAGE_NAME = "index.html"
 
 
 class NoEvaluationError(ValueError):

@@ -15,7 +15,8 @@ from deaps.evaluation import Representation
 from deaps.methods import METHODS
 from deaps.run_folder import Run
 from flows.config import Settings
-from flows.experiment import Experiment, Trained
+from flows.experiment import Trained
+from flows.experiment_state import ExperimentState
 from storage.digest import digest_of
 
 FLOORS_FOLDER = "floors"
@@ -35,14 +36,14 @@ class Compared:
     features: Path
 
 
-def compared(
-    settings: Settings, experiment: Experiment, runs: dict[str, Run], windows: Windows
-) -> Iterator[Compared]:
+def compared(state: ExperimentState, windows: Windows) -> Iterator[Compared]:
     """Yield floors, then every finished run at its last step and, for methods, at earlier ones."""
+    settings = state.settings
     selection = digest_of(windows.key.tolist())
-    yield from _floors(settings, selection)
-    for trained in experiment.trained:
-        if run := runs.get(trained.name):
+    # A run's folder belongs to one snapshot; the floors' is shared by all.
+    yield from _floors(settings, digest_of(state.snapshot_id, selection))
+    for trained in state.experiment.trained:
+        if run := state.runs.get(trained.name):
             yield from _steps(settings, trained, run, selection)
 
 
@@ -74,15 +75,13 @@ def _name(source: FeatureSource, selection: str) -> str:
     return digest_of(source.digest(), selection)[:_NAME_LENGTH]
 
 
-def described(
-    experiment: Experiment, runs: dict[str, Run], items: Iterable[Compared]
-) -> list[Representation]:
+def described(state: ExperimentState, items: Iterable[Compared]) -> list[Representation]:
     """Return what the report says of each representation."""
     present = {item.name for item in items if item.step is None}
     floors = [floor for floor in _FLOORS if floor.name in present]
     return [
-        _described(trained, runs[trained.name])
-        for trained in experiment.trained
+        _described(trained, state.runs[trained.name])
+        for trained in state.experiment.trained
         if trained.name in present
     ] + floors
 

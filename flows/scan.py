@@ -162,8 +162,9 @@ def _sources_unchanged(root: Path, found: FoundRecording, known: PublishedSource
             now = stat_source(folder, path, role)
         except OSError:
             return False
-        just_written = at_rest_since < now.mtime_ns <= known.checked_at_ns
-        if _identity(now) != _identity(before) or just_written:
+        # Also from the future: the clock may have been set back.
+        was_at_rest = now.mtime_ns <= at_rest_since
+        if _identity(now) != _identity(before) or not was_at_rest:
             return False
     return True
 

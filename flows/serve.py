@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,11 +40,14 @@ _STOP_S = 15
 Say = Callable[[str], None]
 
 
-def serve(refresh: RefreshSettings, *, port: int, say: Say) -> None:
+def serve(
+    refresh: RefreshSettings, *, port: int, say: Say, parameters: Mapping[str, str] | None = None
+) -> None:
     """Offer every deployment until SIGTERM or Ctrl-C; queued runs are kept for the next time.
 
     A server that ``PREFECT_API_URL`` names is used; else one is started here, because only a
-    whole server creates the runs of a schedule.
+    whole server creates the runs of a schedule. ``parameters`` are those of every flow: preset
+    and config.
     """
     prepare_prefect()
     end_stray_servers()
@@ -53,7 +56,7 @@ def serve(refresh: RefreshSettings, *, port: int, say: Say) -> None:
     with _server(port, say):
         from prefect import serve as serve_prefect
 
-        offered = [_to_prefect(one, refresh) for one in deployments()]
+        offered = [_to_prefect(one, refresh, parameters or {}) for one in deployments()]
         for one in deployments():
             say(f"offering {one.flow}/{one.name}")
         # Prefect's own handler of SIGTERM forgets to await this.
@@ -62,14 +65,16 @@ def serve(refresh: RefreshSettings, *, port: int, say: Say) -> None:
         serve_prefect(*offered, limit=1, print_starting_message=False, pause_on_shutdown=False)
 
 
-def _to_prefect(deployment: Deployment, refresh: RefreshSettings) -> RunnerDeployment:
+def _to_prefect(
+    deployment: Deployment, refresh: RefreshSettings, parameters: Mapping[str, str]
+) -> RunnerDeployment:
     from prefect.types.entrypoint import EntrypointType
 
     module, _, function = deployment.entrypoint.rpartition(".")
     flow = getattr(importlib.import_module(module), function)
     offered: RunnerDeployment = flow.to_deployment(
         name=deployment.name,
-        parameters=deployment.parameters,
+        parameters={**parameters, **deployment.parameters},
         description=deployment.description,
         cron=refresh.cron if deployment.scheduled else None,
         entrypoint_type=EntrypointType.MODULE_PATH,
@@ -80,6 +85,8 @@ def _to_prefect(deployment: Deployment, refresh: RefreshSettings) -> RunnerDeplo
 @contextmanager
 def _server(port: int, say: Say) -> Iterator[None]:
     """Run a Prefect server beside, unless one is named already."""
+    from prefect.context import refresh_global_settings_context
+
     if url := os.environ.get(_API_VARIABLE):
         require_server()
         say(f"using the Prefect server at {url}")
@@ -103,6 +110,8 @@ def _server(port: int, say: Say) -> Iterator[None]:
     try:
         _wait_until_healthy(process, f"{address}/api/health", log)
         os.environ[_API_VARIABLE] = f"{address}/api"
+        # Prefect has read its settings at import; it would start a second server for us.
+        refresh_global_settings_context()
         say(f"Prefect's pages: {address}")
         yield
     finally:

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deaps.evaluation import PAGE_NAME
 from flows.event_log import FINISHED
 from flows.last_events import Event, last_events
-from flows.report import PAGE_NAME
 from flows.run_status import RunStatus, run_statuses
 from flows.stage_events import PREPROCESS, UNCHANGED
 from storage.disk_use import disk_use

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from flows.prefect_home import prepare_prefect
@@ -21,10 +22,12 @@ from deaps.run_folder import Run, TrainingPlan, create_run, open_run  # noqa: E4
 from flows.config import ExecutionSettings, Settings  # noqa: E402
 from flows.event_log import EventLog  # noqa: E402
 from flows.flow_start import start_flow  # noqa: E402
+from flows.interrupt import stopped_with_us  # noqa: E402
 from flows.progress import StageProgress  # noqa: E402
 from flows.sparkline import sparkline  # noqa: E402
 from flows.stage_events import log_publication, training_facts  # noqa: E402
 from flows.training_plan import training_plan  # noqa: E402
+from storage.locks import training  # noqa: E402
 from storage.publish import republish  # noqa: E402
 
 _CURVE_POINTS = 20
@@ -47,12 +50,19 @@ def train_plans(settings: Settings, plans: Sequence[TrainingPlan]) -> list[str]:
     log = EventLog(settings.store.root)
     runs = [create_run(settings.store.root, plan) for plan in plans]
     for run in runs:
-        if not run.finished:
+        with _alone(run, settings.execution):
+            if run.finished:
+                continue
             with log.stage("train", **training_facts(run)):
                 finish(run.folder, settings.execution)
-            show_curve(run)
-            log_publication(log, republish(settings.store.root), stage="train")
+        show_curve(run)
+        log_publication(log, republish(settings.store.root), stage="train")
     return [run.name for run in runs]
+
+
+def _alone(run: Run, execution: ExecutionSettings) -> AbstractContextManager[None]:
+    """Keep other trainings of the run away, but not its own ones on other machines."""
+    return training(run.folder, say_waiting=print) if execution.nodes == 1 else nullcontext()
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="train {folder.name}")
@@ -87,7 +97,11 @@ def train_in_processes(folder: Path, execution: ExecutionSettings) -> None:
           ["--rdzv-backend=c10d", f"--rdzv-endpoint={execution.rendezvous}"]),
         "-m", "deaps.train", str(folder), f"--device={execution.device}",
     ]  # fmt: skip
-    subprocess.run(command, env={"OMP_NUM_THREADS": "1", **os.environ}, check=True)  # noqa: S603
+    env = {"OMP_NUM_THREADS": "1", **os.environ}
+    with subprocess.Popen(command, env=env) as process, stopped_with_us(process):  # noqa: S603
+        code = process.wait()
+    if code:
+        raise subprocess.CalledProcessError(code, command)
 
 
 def show_curve(run: Run) -> None:

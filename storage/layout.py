@@ -9,6 +9,7 @@ from pathlib import Path
 INDEX_NAME = "index.duckdb"
 LOCK_NAME = ".lock"
 WRITERS_LOCK_NAME = ".writers.lock"
+TRAINER_LOCK_NAME = ".lock"
 WINDOWS_FOLDER = "windows"
 RUNS_FOLDER = "runs"
 REPORTS_FOLDER = "reports"

@@ -7,7 +7,7 @@ import fcntl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from storage.layout import LOCK_NAME, WRITERS_LOCK_NAME
+from storage.layout import LOCK_NAME, TRAINER_LOCK_NAME, WRITERS_LOCK_NAME
 
 
 class StoreBusyError(RuntimeError):
@@ -31,12 +31,28 @@ def writing_windows(
     Two at a time would each publish without the other's recordings, and ``gc`` would remove
     files that no index names yet. ``say_waiting`` is told once if somebody else is at it.
     """
-    root.mkdir(parents=True, exist_ok=True)
-    with (root / WRITERS_LOCK_NAME).open("a") as stream:
+    with alone(root, WRITERS_LOCK_NAME, say_waiting):
+        yield
+
+
+@contextlib.contextmanager
+def training(
+    folder: Path, *, say_waiting: Callable[[str], None] = lambda _: None
+) -> Iterator[None]:
+    """Be the only one who trains the run in ``folder``: two would lose each other's steps."""
+    with alone(folder, TRAINER_LOCK_NAME, say_waiting):
+        yield
+
+
+@contextlib.contextmanager
+def alone(folder: Path, name: str, say_waiting: Callable[[str], None]) -> Iterator[None]:
+    """Hold the lock ``name`` in ``folder``; ``say_waiting`` is told once if another has it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / name).open("a") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say_waiting(f"another run is working on {root}; waiting for it to end")
+            say_waiting(f"another run is working on {folder}; waiting for it to end")
             fcntl.flock(stream, fcntl.LOCK_EX)
         yield
 

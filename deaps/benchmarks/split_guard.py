@@ -19,8 +19,8 @@ def guarded(examples: Examples, folds: Sequence[Fold]) -> tuple[Fold, ...]:
     Raises
     ------
     LeakError
-        If a subject, or two recordings with the same signal, stand on both sides of a fold; if
-        an example is tested twice, or a side is empty.
+        If a subject, or two recordings with the same signal, stand on both sides of a fold, or a
+        side is empty.
     """
     for fold in folds:
         _refuse_empty(fold)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from deaps.report.writing import MARKDOWN_NAME, PAGE_NAME, REPORT_VERSION, write_report
+from deaps.report.writing import MARKDOWN_NAME, write_report
 
-__all__ = ["MARKDOWN_NAME", "PAGE_NAME", "REPORT_VERSION", "write_report"]
+__all__ = ["MARKDOWN_NAME", "write_report"]

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from deaps.evaluation import Evaluation
+from deaps.evaluation import PAGE_NAME, Evaluation
 from deaps.report.content import report_sections
 from deaps.report.markdown import markdown_report
 from deaps.report.page import html_page
 from storage.atomic import replacing
 
-REPORT_VERSION = 1
-"""Raised when the same evaluation gives another report, so that old ones are written anew."""
-
-PAGE_NAME = "index.html"
 MARKDOWN_NAME = "report.md"
 
 

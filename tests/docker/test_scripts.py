@@ -185,4 +185,5 @@ def test_deploy_makes_the_pools_that_are_missing(tmp_path: Path, existing: str) 
             f"work-pool create {pool} --type process",
             f"work-pool set-concurrency-limit {pool} 1",
         ]
-    assert changes == [*expected, "--no-prompt deploy --all"]
+    file = tmp_path / "prefect.yaml"
+    assert changes == [*expected, f"--no-prompt deploy --all --prefect-file {file}"]

@@ -44,6 +44,7 @@ def running(
             process.wait(30)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def wait_for(what: Callable[[], Any], patience_s: float = PATIENCE_S) -> Any:

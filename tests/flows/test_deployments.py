@@ -189,3 +189,14 @@ def test_a_wrong_password_is_told_as_such(tmp_path: Path) -> None:
     assert "401" in done.stdout + done.stderr or "nauthorized" in done.stdout + done.stderr
     assert ours.returncode == 2
     assert "answers 401; set PREFECT_API_AUTH_STRING" in ours.stderr
+
+
+def test_serve_hands_preset_and_configuration_to_every_flow(tmp_path: Path) -> None:
+    from flows.cli_serve import _parameters
+    from flows.serve import _to_prefect
+
+    given = _parameters("open", tmp_path / "mine.toml")
+    assert given == {"preset": "open", "config": str(tmp_path / "mine.toml")}
+    for deployment in deployments():
+        offered = _to_prefect(deployment, RefreshSettings(), given)
+        assert offered.parameters == {**given, **deployment.parameters}

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
+import numpy as np
 import pytest
 import torch
 from typer.testing import CliRunner
 
+from deaps.benchmarks.examples import Windows
 from deaps.benchmarks.plan import windows_of
 from deaps.evaluation import Evaluation, read_evaluation
 from deaps.run_folder import create_run
 from deaps.train import train_run
 from flows.benchmark_work import Outcomes, benchmark_records, cells, evolving, plan_all, run_folds
 from flows.cli import app
-from flows.config import Settings, load_settings
+from flows.config import Settings, load_settings, overridden
 from flows.evaluation_folder import is_complete, keep_evaluation, result_rows
 from flows.exhibit_work import Exhibits
-from flows.experiment_state import look
-from flows.feature_work import WindowSource, fill_missing, missing_features
+from flows.experiment_state import NothingTrainedError, look
+from flows.feature_work import (
+    SnapshotChangedError,
+    WindowSource,
+    fill_missing,
+    missing_features,
+)
 from flows.provenance import provenance
 from flows.representations import compared, described
 from storage.publish import republish
@@ -67,14 +75,14 @@ def measured(settings: Settings, client: Client) -> tuple[Evaluation, Outcomes]:
     with open_index(settings.store.root) as index:
         plans, not_run = plan_all(index, settings)
         windows = windows_of(plans.values())
-        items = list(compared(settings, state.experiment, state.runs, windows))
+        items = list(compared(state, windows))
         source = WindowSource(settings.store.root, state.snapshot_id)
         fill_missing(source, items, windows, client=client, device=torch.device("cpu"))
         outcomes = run_folds(cells(items, plans, {"hot"}), plans, client)
         evaluation = Evaluation(
             id=state.name,
             title="made",
-            representations=tuple(described(state.experiment, state.runs, items)),
+            representations=tuple(described(state, items)),
             benchmarks=benchmark_records(settings, plans, not_run, outcomes),
             provenance=provenance(settings, index, items, (), "test"),
             **Exhibits(settings, index, plans, items).all(state.runs, outcomes),
@@ -91,6 +99,33 @@ def test_untrained_runs_are_named_and_left_out(settings: Settings) -> None:
         "+ gradual loss",
         "+ mask (DEAPS)",
     ]
+
+
+def test_floors_of_another_snapshot_are_made_anew(settings: Settings) -> None:
+    """Recordings keep their ids when their signals change."""
+    state = look(settings)
+    windows = Windows(np.array([1], np.int32), np.array([0], np.int32))
+    before, after = (
+        {item.name: item.features for item in compared(each, windows)}
+        for each in (state, replace(state, snapshot_id="another"))
+    )
+    assert before["random"] != after["random"]
+    assert before["classical"] != after["classical"]
+    assert before["byol"] == after["byol"]  # its run belongs to one snapshot
+
+
+def test_features_are_refused_of_a_snapshot_that_is_no_longer_published(settings: Settings) -> None:
+    windows = Windows(np.array([1], np.int32), np.array([0], np.int32))
+    with pytest.raises(SnapshotChangedError, match="run it again"):
+        WindowSource(settings.store.root, "another").read(windows, "recording")
+
+
+def test_nothing_is_evaluated_before_anything_is_trained(settings: Settings) -> None:
+    from flows.evaluate import evaluate_all
+
+    untrained = overridden(settings, ["training.seed=99"])
+    with pytest.raises(NothingTrainedError, match="none of the experiment's 6 runs is finished"):
+        evaluate_all(untrained)
 
 
 def test_every_representation_has_every_reported_benchmark(

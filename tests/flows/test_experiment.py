@@ -73,6 +73,14 @@ def test_a_trial_that_was_chosen_is_the_method_itself() -> None:
     assert experiment.trained[0].changed == ("deaps.tau=0.9",)
 
 
+def test_a_trial_that_equals_a_rung_is_listed_beside_it() -> None:
+    settings = load_settings(
+        overrides=['experiment.trials.unmasked={overrides = ["deaps.masked=false"]}']
+    )
+    roles = [t.role for t in plan_experiment(settings).trained if not t.plan.model.deaps.masked]
+    assert roles == ["ablation", "trial"]
+
+
 def test_a_trials_misspelt_setting_is_refused() -> None:
     wrong = 'experiment.trials.slow={overrides = ["training.warmpu=50"]}'
     settings = load_settings(overrides=[wrong])

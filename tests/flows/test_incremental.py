@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from flows.config import Settings
+from flows.publication import publish_scan
+from flows.recording_work import preprocess_recording
 from flows.scan import Why, scan
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import ask, one, run, settings_for, todo
@@ -243,7 +245,17 @@ def test_files_from_the_future_are_hashed_and_not_redone(settings: Settings, dat
     """After the clock was set back, files seem to have been written tomorrow."""
     tomorrow = time.time() + 86400
     os.utime(data / "mitdb/100.dat", (tomorrow, tomorrow))
-    run(settings)
+    first = run(settings)
     before = window_files(settings)
-    run(settings)
+    assert todo(settings) == {"100": Why.CHANGED}
+    assert run(settings).snapshot_id == first.snapshot_id
     assert window_files(settings) == before
+
+
+def test_verify_looks_at_every_recording_and_redoes_none(settings: Settings) -> None:
+    first = run(settings)
+    found = scan(settings, verify=True)
+    assert {why for d in found.datasets for why in d.todo.values()} == {Why.VERIFY}
+    assert sum(len(d.todo) for d in found.datasets) == 4
+    rows = [preprocess_recording(job, recording) for job, recording in found.todo()]
+    assert publish_scan(found, rows, settings).snapshot_id == first.snapshot_id

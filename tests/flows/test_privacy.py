@@ -21,11 +21,13 @@ from flows.scan import scan
 from flows.stage_events import log_publication, log_recordings, log_scan
 from flows.summary import dataset_rows, problem_rows, summarise
 from tests.flows.inline import ask, settings_for
+from tests.flows.tiny_project import environment, make_project
 from tests.planted_identities import (
     OK,
     QUARANTINED,
     SENTENCE,
     SURNAME,
+    identified,
     planted_files,
     traces,
     traces_in_files,
@@ -153,3 +155,23 @@ def test_the_flow_leaves_no_trace_anywhere(tmp_path: Path) -> None:
     assert traces_in_files([work]) == {}
     with sqlite3.connect(work / "prefect/prefect.db") as database:
         assert traces("\n".join(database.iterdump()), 6) == []
+
+
+@pytest.mark.slow
+def test_the_whole_pipeline_leaves_no_trace_in_report_and_pages(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "project")
+    for path in (folder / "data/shhs").rglob("*.edf"):
+        identified(path)
+    (folder / "data").rename(tmp_path / "data")
+    (folder / "deaps.toml").write_text(
+        (folder / "deaps.toml").read_text().replace('"data/', f'"{tmp_path}/data/')
+    )
+    done = subprocess.run(
+        [DEAPS, "run"],
+        cwd=folder, env=environment(PREFECT_LOGGING_LEVEL="DEBUG"),
+        capture_output=True, text=True, timeout=500, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert traces(done.stdout + done.stderr) == []
+    assert list((folder / "store/reports").glob("*/index.html"))
+    assert traces_in_files([folder]) == {}

@@ -6,6 +6,7 @@ import os
 import signal
 from pathlib import Path
 
+import psutil
 import pytest
 
 from flows.flow_start import start_flow
@@ -28,6 +29,7 @@ def test_the_bare_command_in_the_project_folder_runs_the_pipeline(tmp_path: Path
     with running(serve, folder, environment(), "serve") as process:
         log = folder / "serve.log"
         wait_for(lambda: "offering deaps-evaluate/all" in log.read_text())
+        assert len(servers_below(process.pid)) == 1
         printed = prefect(folder, environment(), "deployment", "run", "deaps-pipeline/full")
         run = wait_for(lambda: Api(port).ended_run(created_run(printed)))
         assert run["state_type"] == "COMPLETED", log.read_text()
@@ -35,6 +37,16 @@ def test_the_bare_command_in_the_project_folder_runs_the_pipeline(tmp_path: Path
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
     assert not Api(port).healthy()  # its server went with it
+
+
+def servers_below(pid: int) -> list[psutil.Process]:
+    """Return the Prefect servers that a process has started."""
+    return [
+        process
+        for process in psutil.Process(pid).children(recursive=True)
+        if {"prefect", "server"} <= set(process.cmdline())
+        or any("prefect.server" in word for word in process.cmdline())
+    ]
 
 
 def test_without_any_configuration_a_flow_is_the_demo_and_says_so(

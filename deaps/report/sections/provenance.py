@@ -79,7 +79,8 @@ def _stages(told: Provenance) -> Table:
     values = {one.name: duration(one.seconds) for one in told.stages}
     if values:
         values["together"] = duration(sum(one.seconds for one in told.stages))
-    return _pairs("stages", "Time of each stage.", ("stage", "time"), values, kind="number")
+    caption = "Time of each stage of the run that wrote this; what was done before took none."
+    return _pairs("stages", caption, ("stage", "time"), values, kind="number")
 
 
 def _seeds(told: Provenance) -> Table:

@@ -1,0 +1,66 @@
+"""What follows a refresh: an event where something changed, and what `refresh.then` says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from flows import evaluate, pipeline
+from flows import preprocess as stage
+from flows.flow_start import command_line
+
+
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What a refresh did after it had looked at the data sets."""
+    calls: list[Any] = []
+    monkeypatch.setattr(stage, "emit_event", lambda **event: calls.append(event))
+    monkeypatch.setattr(pipeline, "train_experiment", lambda settings: calls.append("train"))
+    monkeypatch.setattr(
+        pipeline, "train_and_report", lambda settings: calls.append("report") or Path("/r/i.html")
+    )
+    monkeypatch.setattr(evaluate, "link_report", lambda settings, page: calls.append(page.name))
+    return calls
+
+
+def refresh(monkeypatch: pytest.MonkeyPatch, *, changed: bool, then: str) -> None:
+    outcome = SimpleNamespace(
+        changed=changed, n_recordings=3, snapshot=SimpleNamespace(snapshot_id="5" * 64)
+    )
+    monkeypatch.setattr(stage, "bring_up_to_date", lambda *args, **kwargs: outcome)
+    stage.preprocess.fn(overrides=[f"refresh.then={then}", "data.shhs=/data/shhs"])
+
+
+def test_a_change_is_told_by_an_event(monkeypatch: pytest.MonkeyPatch, done: list[Any]) -> None:
+    refresh(monkeypatch, changed=True, then="nothing")
+    (event,) = done
+    assert event["event"] == "deaps.dataset.changed"
+    assert event["payload"] == {
+        "snapshot": "5" * 64, "recordings_done": 3, "datasets": ["shhs"],
+    }  # fmt: skip
+
+
+def test_without_a_change_there_is_no_event(
+    monkeypatch: pytest.MonkeyPatch, done: list[Any]
+) -> None:
+    refresh(monkeypatch, changed=False, then="nothing")
+    assert done == []
+
+
+@pytest.mark.parametrize(
+    ("then", "follows"), [("train", ["train"]), ("evaluate", ["report", "i.html"])]
+)
+def test_what_follows_also_follows_a_change_of_a_run_that_was_killed(
+    monkeypatch: pytest.MonkeyPatch, done: list[Any], then: str, follows: list[str]
+) -> None:
+    refresh(monkeypatch, changed=False, then=then)
+    assert done == follows
+
+
+def test_the_recorded_command_leaves_out_what_is_the_machines() -> None:
+    overrides = ["data.shhs=/home/x", "training.seed=1", "execution.workers=2", "store.root=/x"]
+    told = command_line("run", "open", "/home/me/deaps.toml", overrides)
+    assert told == "deaps run --preset open --config deaps.toml --set training.seed=1"
