@@ -90,8 +90,7 @@ def _finished_page(settings: Settings) -> Path | None:
     from storage.snapshot import IndexMissingError
 
     found = scan(settings)
-    if all(dataset.problem for dataset in found.datasets):
-        stop("none of the configured data sets is there")
+    found.require_data()
     if not found.nothing_to_do:
         return None
     try:

@@ -159,6 +159,8 @@ def bring_up_to_date(
         before = published_id(settings.store.root)
         found = scan(settings, only, verify=verify)
         log_scan(log, found)
+        if found.published is None:
+            found.require_data()
         results = run_batches(settings, found.todo(), client)
         rows = [row for result in results for row in result.rows]
         snapshot = publish(found, rows, settings)

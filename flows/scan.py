@@ -71,6 +71,12 @@ class Scan:
         """Whether there is an index and it is up to date."""
         return self.published is not None and all(d.nothing_to_do for d in self.datasets)
 
+    def require_data(self) -> None:
+        """Raise ConfigError if none of the data sets is there."""
+        if all(dataset.problem for dataset in self.datasets):
+            told = "; ".join(f"{d.job.dataset}: {d.problem}" for d in self.datasets)
+            raise ConfigError(f"none of the configured data sets is there ({told})")
+
     def todo(self) -> list[tuple[Job, FoundRecording]]:
         """Return every recording that has to be preprocessed."""
         return [(d.job, d.found[name]) for d in self.datasets for name in d.todo]

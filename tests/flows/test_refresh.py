@@ -10,7 +10,9 @@ import pytest
 
 from flows import evaluate, pipeline
 from flows import preprocess as stage
+from flows.config import ConfigError
 from flows.flow_start import command_line
+from tests.flows.inline import settings_for
 
 
 @pytest.fixture
@@ -64,3 +66,10 @@ def test_the_recorded_command_leaves_out_what_is_the_machines() -> None:
     overrides = ["data.shhs=/home/x", "training.seed=1", "execution.workers=2", "store.root=/x"]
     told = command_line("run", "open", "/home/me/deaps.toml", overrides)
     assert told == "deaps run --preset open --config deaps.toml --set training.seed=1"
+
+
+def test_a_flow_without_any_data_says_so_before_it_publishes(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path / "store", shhs=tmp_path / "nowhere")
+    with pytest.raises(ConfigError, match=r"none of the configured data sets is there \(shhs: no"):
+        stage.bring_up_to_date(settings)
+    assert not (tmp_path / "store/index.duckdb").exists()
