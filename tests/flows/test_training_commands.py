@@ -67,6 +67,15 @@ def test_embed_writes_one_row_for_each_window_of_a_file(tmp_path: Path, encoder:
     assert np.stack(table["embedding"].to_numpy()).shape == (3, 128)
 
 
+def test_embed_uses_the_shipped_encoder_by_default(tmp_path: Path) -> None:
+    edf = write_edf(tmp_path / "my.edf", {"ECG": beats(45)})
+    out = tmp_path / "out.parquet"
+    result = deaps("embed", str(edf), "--out", str(out))
+    assert result.exit_code == 0, result.output
+    assert "4 windows" in result.output
+    assert np.isfinite(np.stack(pq.read_table(out)["embedding"].to_numpy())).all()
+
+
 def test_embed_normalises_as_the_encoder_was_trained(tmp_path: Path) -> None:
     edf = write_edf(tmp_path / "my.edf", {"ECG": beats(30) * np.linspace(1, 9, 30 * 125)})
     torch.manual_seed(0)
