@@ -39,10 +39,7 @@ from preprocessing.recording import FoundRecording  # noqa: E402
 from storage.locks import writing_windows  # noqa: E402
 from storage.schema import RecordingRow, Status  # noqa: E402
 from storage.snapshot import (  # noqa: E402
-    IndexMissingError,
-    IndexVersionError,
     Snapshot,
-    published_snapshot,
 )
 
 if TYPE_CHECKING:
@@ -156,8 +153,8 @@ def bring_up_to_date(
     """
     log = EventLog(settings.store.root)
     with writing_windows(settings.store.root, say_waiting=_say), log.stage(PREPROCESS):
-        before = published_id(settings.store.root)
         found = scan(settings, only, verify=verify)
+        before = found.published.snapshot.snapshot_id if found.published else None
         log_scan(log, found)
         if found.published is None:
             found.require_data()
@@ -168,15 +165,6 @@ def bring_up_to_date(
     show_summary(settings.store.root)
     busy_s = sum(result.busy_s for result in results)
     return Outcome(len(rows), snapshot, busy_s, changed=snapshot.snapshot_id != before)
-
-
-def published_id(root: Path) -> str | None:
-    """Return the id of the published snapshot, None without one that can be read."""
-    try:
-        snapshot = published_snapshot(root)
-    except (IndexMissingError, IndexVersionError):
-        return None
-    return snapshot.snapshot_id if snapshot else None
 
 
 def _say(text: str) -> None:

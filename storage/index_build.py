@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.resources import files
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,25 +13,10 @@ from storage.recording_json import recording_to_dict, source_to_dict
 from storage.schema import DatasetRow, Quality, RecordingRow, Status
 from storage.signal_view import signal_view_sql
 from storage.sql_text import literal
+from storage.window_rows import WindowFile, insert_windows
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-_FILL_WINDOWS = """
-INSERT INTO windows
-SELECT ($ids::INTEGER[])[file_index::BIGINT + 1], "row", start_s,
-       quality::quality_class, quality4::quality_class,
-       psqi, ksqi, bassqi, qsqi, hr_max, flat, clipped, nonfinite,
-       {rhythm}, rhythm_share
-FROM read_parquet($files, hive_partitioning = false)
-ORDER BY 1, 2
-"""
-# Sorting is the quick way to a fixed order: DuckDB keeps the order of 8,444 small files by
-# itself too, but takes half as long again. A fixed order makes queries without ORDER BY
-# repeatable, and lets DuckDB skip the parts of the table that a recording is not in.
-
-_OWN_RHYTHM = "rhythm::rhythm_label"
-_EITHER_RHYTHM = "coalesce(rhythm, ($rhythms::VARCHAR[])[file_index::BIGINT + 1])::rhythm_label"
 
 _COUNT_WINDOWS = """
 INSERT INTO window_counts
@@ -58,9 +43,10 @@ def fill_index(
     """Write everything but the ``snapshot`` row into an empty database."""
     ordered = sorted(rows, key=lambda row: ids[row.dataset, row.name])
     published = [row for row in ordered if row.status is Status.OK and row.path]
-    numbers = [ids[row.dataset, row.name] for row in published]
-    paths = [str(row.path) for row in published]
-    full_paths = [f"{root.as_posix()}/{path}" for path in paths]
+    files = [
+        WindowFile(ids[row.dataset, row.name], f"{root.as_posix()}/{row.path}", row.rhythm)
+        for row in published
+    ]
     _create_types(connection, published)
     connection.execute(_sql("tables.sql"))
     _insert(connection, "recordings", (_recording(row, ids) for row in ordered))
@@ -68,33 +54,16 @@ def fill_index(
     _insert_datasets(connection, datasets)
     _insert(connection, "runs", outcomes.runs)
     _insert(connection, "results", outcomes.results)
-    _insert_windows(connection, full_paths, numbers, [row.rhythm for row in published])
+    insert_windows(connection, root, files)
     connection.execute(_COUNT_WINDOWS)
     connection.execute(_sql("views.sql"))
-    connection.execute(signal_view_sql(root, paths))
+    connection.execute(signal_view_sql(root, [str(row.path) for row in published]))
 
 
 def _create_types(connection: DuckDBPyConnection, rows: Sequence[RecordingRow]) -> None:
     labels = {label for row in rows for label in (row.rhythm, *row.rhythms) if label}
     for name, values in (("quality_class", list(Quality)), ("rhythm_label", sorted(labels))):
         connection.execute(f"CREATE TYPE {name} AS ENUM ({', '.join(map(literal, values))})")
-
-
-def _insert_windows(
-    connection: DuckDBPyConnection,
-    paths: Sequence[str],
-    ids: Sequence[int],
-    rhythms: Sequence[str | None],
-) -> None:
-    if not paths:
-        return
-    values: dict[str, Any] = {"files": paths, "ids": ids}
-    if any(rhythms):
-        values["rhythms"] = rhythms
-    rhythm = _EITHER_RHYTHM if any(rhythms) else _OWN_RHYTHM
-    connection.execute("SET preserve_insertion_order = false")  # spares a copy before the sorting
-    connection.execute(_FILL_WINDOWS.format(rhythm=rhythm), values)
-    connection.execute("RESET preserve_insertion_order")
 
 
 def _insert_datasets(connection: DuckDBPyConnection, datasets: Sequence[DatasetRow]) -> None:
@@ -136,4 +105,4 @@ def _sources(row: RecordingRow, ids: Mapping[RecordingKey, int]) -> list[dict[st
 
 
 def _sql(name: str) -> str:
-    return (files("storage") / "sql" / name).read_text()
+    return (resources.files("storage") / "sql" / name).read_text()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from storage.atomic import replacing
+from storage.collector import collector_paused
 from storage.duplicates import mark_duplicates
 from storage.index_build import fill_index
 from storage.index_check import PublicationError, check_index, check_rows
@@ -24,13 +25,11 @@ from storage.layout import index_path, resolve_root
 from storage.locks import publisher_lock
 from storage.outcomes import Outcomes, collect_outcomes
 from storage.published import load_published, published_ids
-from storage.recording_ids import assign_ids
+from storage.recording_ids import FIRST_ID, RecordingKey, assign_ids
 from storage.schema import SCHEMA_VERSION, DatasetRow, RecordingRow, Status
 from storage.snapshot import (
     IndexMissingError,
-    IndexVersionError,
     Snapshot,
-    published_snapshot,
 )
 from storage.snapshot_digest import content_digest, snapshot_digest
 
@@ -60,7 +59,7 @@ def publish(
     """
     store = resolve_root(root)
     store.mkdir(parents=True, exist_ok=True)
-    with publisher_lock(store):
+    with publisher_lock(store), collector_paused():
         return _publish(store, recordings, datasets, settings)
 
 
@@ -73,7 +72,7 @@ def republish(root: Path | str) -> Snapshot:
         If nothing is published.
     """
     store = resolve_root(root)
-    with publisher_lock(store):
+    with publisher_lock(store), collector_paused():
         published = load_published(store)
         if published is None:
             raise IndexMissingError(f"no index in {store}; run deaps preprocess")
@@ -91,17 +90,12 @@ def _publish(
     check_rows(store, rows)
     outcomes = collect_outcomes(store)
     snapshot = _describe(store, rows, datasets, settings, outcomes)
-    current = _current(store)
+    current, known = published_ids(store)
     if current and current.content_digest == snapshot.content_digest:
         return current
-    return _write(store, snapshot, rows, datasets, outcomes)
-
-
-def _current(store: Path) -> Snapshot | None:
-    try:
-        return published_snapshot(store)
-    except IndexVersionError:
-        return None
+    ids, next_id = assign_ids(rows, known, current.next_recording_id if current else FIRST_ID)
+    snapshot = replace(snapshot, next_recording_id=next_id)
+    return _write(store, snapshot, rows, ids, datasets, outcomes)
 
 
 def _describe(
@@ -136,13 +130,12 @@ def _write(
     store: Path,
     snapshot: Snapshot,
     rows: Sequence[RecordingRow],
+    ids: Mapping[RecordingKey, int],
     datasets: Sequence[DatasetRow],
     outcomes: Outcomes,
 ) -> Snapshot:
     import duckdb
 
-    ids, next_id = assign_ids(rows, *published_ids(store))
-    snapshot = replace(snapshot, next_recording_id=next_id)
     with replacing(index_path(store), mode=0o444) as temporary:
         with duckdb.connect(temporary) as connection:
             connection.execute("SET enable_progress_bar = false")

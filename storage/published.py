@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from storage.collector import collector_paused
 from storage.recording_ids import RecordingKey
 from storage.recording_json import RECORDING_FIELDS, SOURCE_FIELDS, recording_from_dict
 from storage.schema import DatasetRow, RecordingRow, Status
@@ -22,8 +20,6 @@ from storage.snapshot import (
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-_FIRST_ID = 1
 
 
 class SourceStamp(NamedTuple):
@@ -67,7 +63,7 @@ class PublishedState:
 
     def rows(self) -> list[RecordingRow]:
         """Return all recordings by id, with their sources."""
-        with reading_index(self.root) as connection, _collector_paused():
+        with reading_index(self.root) as connection, collector_paused():
             return read_rows(connection)
 
 
@@ -77,7 +73,7 @@ def load_published(root: Path | str) -> PublishedState | None:
     An index of another schema version is none to go by: everything is then to be looked at.
     """
     try:
-        with reading_index(root) as connection, _collector_paused():
+        with reading_index(root) as connection, collector_paused():
             return PublishedState(
                 Path(root),
                 read_snapshot(connection),
@@ -94,16 +90,16 @@ def published_sources(root: Path | str) -> dict[RecordingKey, PublishedSources]:
     return state.sources if state else {}
 
 
-def published_ids(root: Path | str) -> tuple[dict[RecordingKey, int], int]:
-    """Return the ids of published recordings and the next free id."""
+def published_ids(root: Path | str) -> tuple[Snapshot | None, dict[RecordingKey, int]]:
+    """Return the published snapshot, None if there is none to go by, and its recordings' ids."""
     names = "SELECT dataset, name, recording_id FROM recordings"
     try:
         with reading_index(root) as connection:
             rows = connection.execute(names).fetchall()
-            (next_id,) = connection.execute("SELECT next_recording_id FROM snapshot").fetchall()[0]
+            snapshot = read_snapshot(connection)
     except (IndexMissingError, IndexVersionError):
-        return {}, _FIRST_ID
-    return {(dataset, name): number for dataset, name, number in rows}, int(next_id)
+        return None, {}
+    return snapshot, {(dataset, name): number for dataset, name, number in rows}
 
 
 def read_rows(connection: DuckDBPyConnection) -> list[RecordingRow]:
@@ -146,18 +142,3 @@ def _stamps_by_recording(connection: DuckDBPyConnection) -> dict[int, list[Sourc
     for number, *values in rows:
         stamps.setdefault(number, []).append(SourceStamp._make(values))
     return stamps
-
-
-@contextlib.contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Stop the garbage collector: it would look at tens of thousands of new tuples, in vain.
-
-    That was more than half of the time it takes to find that nothing has changed.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from storage.duplicates import natural_order
 from storage.schema import RecordingRow
 
+FIRST_ID = 1
+
 RecordingKey = tuple[str, str]
 """Data set and name: what a recording is known by."""
 

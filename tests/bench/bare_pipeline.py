@@ -1,4 +1,7 @@
-"""The demo's stages called one after the other, without Prefect: what the flow is compared with."""
+"""The demo's stages one after the other, without a Prefect run: what the flow is compared with.
+
+Prefect is imported all the same, two seconds that both have.
+"""
 
 from __future__ import annotations
 
