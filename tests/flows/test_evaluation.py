@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +22,8 @@ from deaps.run_folder import create_run
 from deaps.train import train_run
 from flows.benchmark_work import Outcomes, benchmark_records, cells, evolving, plan_all, run_folds
 from flows.cli import app
-from flows.config import Settings, load_settings, overridden
+from flows.config import ExecutionSettings, Settings, load_settings, overridden
+from flows.dask_pool import worker_pool
 from flows.evaluation_folder import is_complete, keep_evaluation, result_rows
 from flows.exhibit_work import Exhibits
 from flows.experiment_state import NothingTrainedError, look
@@ -89,6 +92,29 @@ def measured(settings: Settings, client: Client) -> tuple[Evaluation, Outcomes]:
         )
     assert not missing_features(items)
     return evaluation, outcomes
+
+
+@pytest.mark.slow
+def test_folds_of_a_killed_worker_are_done_again(
+    settings: Settings, measured: tuple[Evaluation, Outcomes]
+) -> None:
+    state = look(settings)
+    with open_index(settings.store.root) as index:
+        plans, _ = plan_all(index, settings)
+    items = list(compared(state, windows_of(plans.values())))
+    with worker_pool(ExecutionSettings(workers=2)) as client:
+        pids = list(client.run(os.getpid).values())
+
+        def kill_one(_: int) -> None:
+            if pids:
+                os.kill(pids.pop(), signal.SIGKILL)
+                pids.clear()
+
+        wanted = cells(items, plans, {"hot"})
+        assert set(measured[1]) == {cell for cell, _ in wanted}
+        undisturbed = run_folds(wanted, plans, client)
+        assert run_folds(wanted, plans, client, kill_one) == undisturbed
+    assert not pids
 
 
 def test_untrained_runs_are_named_and_left_out(settings: Settings) -> None:
