@@ -19,6 +19,7 @@ from flows.config import ConfigError, Settings
 from flows.job import Job, printable, stat_source
 from preprocessing.datasets import DATASETS
 from preprocessing.recording import FoundRecording
+from storage.collector import collector_paused
 from storage.digest import digest_of
 from storage.layout import resolve_root
 from storage.published import PublishedSources, PublishedState, SourceStamp, load_published
@@ -82,6 +83,7 @@ class Scan:
         return [(d.job, d.found[name]) for d in self.datasets for name in d.todo]
 
 
+@collector_paused()
 def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False) -> Scan:
     """Return what has to be done for the configured data sets, or for ``only`` those.
 
