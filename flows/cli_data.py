@@ -93,7 +93,7 @@ def preprocess(
     for dataset in found.datasets:
         if dataset.problem:
             typer.echo(f"{dataset.job.dataset}: {dataset.problem}: skipped", err=True)
-    if all(dataset.problem for dataset in found.datasets):
+    if found.without_data:
         stop("none of the configured data sets is there")
     if found.nothing_to_do:
         n_recordings = sum(len(dataset.found) for dataset in found.datasets)

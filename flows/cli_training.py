@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
-from deaps.config import METHOD_NAMES
+from deaps.config import METHOD_NAMES, MethodName
 from flows.cli_flow import around_flow
 from flows.cli_options import Config, Overrides, Preset, settings_from, stop
 
@@ -39,7 +39,7 @@ def train(
             from flows.train import train as train_flow
 
             names = train_flow(
-                methods=method,
+                methods=cast("list[MethodName] | None", method),
                 preset=preset,
                 config=str(config) if config else None,
                 overrides=overrides,

@@ -1,6 +1,8 @@
-"""The terminal that tables are printed on."""
+"""What is said on the terminal: tables, and sentences while work goes on."""
 
 from __future__ import annotations
+
+import sys
 
 from rich.console import Console
 
@@ -12,3 +14,8 @@ def console() -> Console:
     """Return the console on standard output."""
     screen = Console()
     return screen if screen.is_terminal else Console(width=_WIDTH_ELSEWHERE)
+
+
+def say(text: str) -> None:
+    """Print a sentence on standard error, where no table or path is waited for."""
+    print(text, file=sys.stderr)  # noqa: T201

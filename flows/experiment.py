@@ -12,7 +12,7 @@ from deaps.ladder import LADDER
 from deaps.paper_figures import FEATURES, SPAN_S
 from deaps.run_folder import TrainingPlan
 from flows.config import Settings, overridden
-from flows.training_plan import training_plan
+from flows.training_plan import method_plan, training_plan
 
 LABELS = {
     "deaps": "DEAPS",
@@ -49,7 +49,7 @@ def plan_experiment(settings: Settings) -> Experiment:
     trained: dict[str, Trained] = {}
     for method in settings.experiment.methods:
         changed = settings.experiment.tuned.get(method, ())
-        plan = training_plan(overridden(settings, changed), method)
+        plan = method_plan(settings, method)
         _add(trained, Trained(method, LABELS[method], "method", plan, changed))
     ablations = tuple(_ablations(settings, trained))
     for name, trial in settings.experiment.trials.items():
@@ -95,9 +95,9 @@ def _row(
     overrides: Iterable[str],
     paper: dict[str, float],
 ) -> AblationRow:
-    tuned = settings.experiment.tuned.get(method, ())
-    plan = training_plan(overridden(settings, [*tuned, *overrides]), method)
-    wanted = Trained(f"deaps, {label}", label, "ablation", plan)
+    plan = method_plan(settings, method, overrides)
+    changed = settings.experiment.tuned.get(method, ())
+    wanted = Trained(f"deaps, {label}", label, "ablation", plan, changed)
     name = _add(trained, wanted)
     return AblationRow(label=label, representation=name, paper=paper)
 

@@ -18,7 +18,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _STOPPED = b"deaps: stopped; what was done is kept, run it again to go on\n"
 _EXIT_CODE = 130
 _asked_for = False
-_others: list[subprocess.Popen[bytes]] = []
+_beside: list[subprocess.Popen[bytes]] = []
+"""Processes that this one has started other than by multiprocessing."""
 
 
 @contextmanager
@@ -51,17 +52,17 @@ def keep_stopping_at_once() -> None:
 @contextmanager
 def stopped_with_us(process: subprocess.Popen[bytes]) -> Iterator[None]:
     """End ``process`` with this one, by SIGTERM, which torchrun passes on to its processes."""
-    _others.append(process)
+    _beside.append(process)
     try:
         yield
     finally:
-        _others.remove(process)
+        _beside.remove(process)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
     for child in multiprocessing.active_children():
         child.kill()
-    for process in _others:
+    for process in _beside:
         process.terminate()
     _end_embedded_server()
     os.write(2, _STOPPED)

@@ -58,8 +58,7 @@ def train_and_report(
     """Train and evaluate the experiment on the published snapshot; return the report's page."""
     watch = watch or Stopwatch()
     with watch.stage("train"):
-        train_experiment(settings)
-        while look(settings).missing:  # published anew meanwhile
+        while look(settings).missing:  # again if another snapshot was published meanwhile
             train_experiment(settings)
     return write_page(evaluate_all(settings, watch.stages, command))
 

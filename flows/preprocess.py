@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from prefect.events import emit_event  # noqa: E402
 from prefect.task_runners import ThreadPoolTaskRunner  # noqa: E402
 
 from flows.config import ExecutionSettings, Settings  # noqa: E402
+from flows.console import say  # noqa: E402
 from flows.dask_pool import worker_pool  # noqa: E402
 from flows.event_log import EventLog  # noqa: E402
 from flows.flow_start import start_flow  # noqa: E402
@@ -38,9 +38,7 @@ from flows.summary import dataset_rows, problem_rows, summarise  # noqa: E402
 from preprocessing.recording import FoundRecording  # noqa: E402
 from storage.locks import writing_windows  # noqa: E402
 from storage.schema import RecordingRow, Status  # noqa: E402
-from storage.snapshot import (  # noqa: E402
-    Snapshot,
-)
+from storage.snapshot import Snapshot  # noqa: E402
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -152,7 +150,7 @@ def bring_up_to_date(
     Workers are started for it unless ``client`` brings them.
     """
     log = EventLog(settings.store.root)
-    with writing_windows(settings.store.root, say_waiting=_say), log.stage(PREPROCESS):
+    with writing_windows(settings.store.root, say_waiting=say), log.stage(PREPROCESS):
         found = scan(settings, only, verify=verify)
         before = found.published.snapshot.snapshot_id if found.published else None
         log_scan(log, found)
@@ -165,10 +163,6 @@ def bring_up_to_date(
     show_summary(settings.store.root)
     busy_s = sum(result.busy_s for result in results)
     return Outcome(len(rows), snapshot, busy_s, changed=snapshot.snapshot_id != before)
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)  # noqa: T201
 
 
 def run_batches(

@@ -116,5 +116,12 @@ def _described(trained: Trained, run: Run) -> Representation:
         iterations=plan.iterations,
         batch=plan.training.batch,
         seed=plan.training.seed,
-        deviations=METHODS[plan.method].deviations,
+        deviations=(*METHODS[plan.method].deviations, *_tuned(trained)),
     )
+
+
+def _tuned(trained: Trained) -> tuple[str, ...]:
+    """Return a sentence on settings that are this training's own, if there are any."""
+    if not trained.changed:
+        return ()
+    return (f"Trained with {', '.join(trained.changed)}, unlike what the settings say for all.",)

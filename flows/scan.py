@@ -72,9 +72,14 @@ class Scan:
         """Whether there is an index and it is up to date."""
         return self.published is not None and all(d.nothing_to_do for d in self.datasets)
 
+    @property
+    def without_data(self) -> bool:
+        """Whether none of the data sets is there."""
+        return all(dataset.problem for dataset in self.datasets)
+
     def require_data(self) -> None:
         """Raise ConfigError if none of the data sets is there."""
-        if all(dataset.problem for dataset in self.datasets):
+        if self.without_data:
             told = "; ".join(f"{d.job.dataset}: {d.problem}" for d in self.datasets)
             raise ConfigError(f"none of the configured data sets is there ({told})")
 

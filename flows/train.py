@@ -17,16 +17,18 @@ from prefect import flow, task  # noqa: E402
 from prefect.artifacts import create_markdown_artifact  # noqa: E402
 from prefect.cache_policies import NO_CACHE  # noqa: E402
 
+from deaps.config import MethodName  # noqa: E402
 from deaps.metrics import read_metrics  # noqa: E402
 from deaps.run_folder import Run, TrainingPlan, create_run, open_run  # noqa: E402
 from flows.config import ExecutionSettings, Settings  # noqa: E402
+from flows.console import say  # noqa: E402
 from flows.event_log import EventLog  # noqa: E402
 from flows.flow_start import start_flow  # noqa: E402
 from flows.interrupt import stopped_with_us  # noqa: E402
 from flows.progress import StageProgress  # noqa: E402
 from flows.sparkline import sparkline  # noqa: E402
 from flows.stage_events import log_publication, training_facts  # noqa: E402
-from flows.training_plan import training_plan  # noqa: E402
+from flows.training_plan import method_plan  # noqa: E402
 from storage.locks import training  # noqa: E402
 from storage.publish import republish  # noqa: E402
 
@@ -35,14 +37,15 @@ _CURVE_POINTS = 20
 
 @flow(name="deaps-train")
 def train(
-    methods: list[str] | None = None,
+    methods: list[MethodName] | None = None,
     preset: str | None = None,
     config: str | None = None,
     overrides: list[str] | None = None,
 ) -> list[str]:
     """Train methods on the published snapshot, DEAPS by default; return the runs' names."""
     settings, _ = start_flow(preset, config, overrides)
-    return train_plans(settings, [training_plan(settings, name) for name in methods or ["deaps"]])
+    wanted: list[MethodName] = methods or ["deaps"]
+    return train_plans(settings, [method_plan(settings, name) for name in wanted])
 
 
 def train_plans(settings: Settings, plans: Sequence[TrainingPlan]) -> list[str]:
@@ -62,7 +65,7 @@ def train_plans(settings: Settings, plans: Sequence[TrainingPlan]) -> list[str]:
 
 def _alone(run: Run, execution: ExecutionSettings) -> AbstractContextManager[None]:
     """Keep other trainings of the run away, but not its own ones on other machines."""
-    return training(run.folder, say_waiting=print) if execution.nodes == 1 else nullcontext()
+    return training(run.folder, say_waiting=say) if execution.nodes == 1 else nullcontext()
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="train {folder.name}")

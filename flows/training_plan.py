@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from deaps.config import ModelSettings
+from collections.abc import Iterable
+
+from deaps.config import MethodName, ModelSettings
 from deaps.run_folder import TrainingPlan
-from flows.config import Settings
+from flows.config import Settings, overridden
+
+
+def method_plan(
+    settings: Settings, method: MethodName, overrides: Iterable[str] = ()
+) -> TrainingPlan:
+    """Return the plan of training ``method`` with what is tuned for it, and then ``overrides``."""
+    tuned = settings.experiment.tuned.get(method, ())
+    return training_plan(overridden(settings, [*tuned, *overrides]), method)
 
 
 def training_plan(settings: Settings, method: str) -> TrainingPlan:
-    """Return the plan of training ``method`` with these settings."""
+    """Return the plan of training ``method`` with just these settings."""
     model = ModelSettings(
         encoder=settings.encoder, deaps=settings.deaps, contrast=settings.contrast, tfc=settings.tfc
     )

@@ -31,7 +31,7 @@ def writing_windows(
     Two at a time would each publish without the other's recordings, and ``gc`` would remove
     files that no index names yet. ``say_waiting`` is told once if somebody else is at it.
     """
-    with alone(root, WRITERS_LOCK_NAME, say_waiting):
+    with _alone(root, WRITERS_LOCK_NAME, say_waiting):
         yield
 
 
@@ -40,12 +40,12 @@ def training(
     folder: Path, *, say_waiting: Callable[[str], None] = lambda _: None
 ) -> Iterator[None]:
     """Be the only one who trains the run in ``folder``: two would lose each other's steps."""
-    with alone(folder, TRAINER_LOCK_NAME, say_waiting):
+    with _alone(folder, TRAINER_LOCK_NAME, say_waiting):
         yield
 
 
 @contextlib.contextmanager
-def alone(folder: Path, name: str, say_waiting: Callable[[str], None]) -> Iterator[None]:
+def _alone(folder: Path, name: str, say_waiting: Callable[[str], None]) -> Iterator[None]:
     """Hold the lock ``name`` in ``folder``; ``say_waiting`` is told once if another has it."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / name).open("a") as stream:

@@ -18,5 +18,5 @@ def notices(evaluation: Evaluation, *subjects: str, empty: bool) -> tuple[Notice
 
 
 def _subject(text: str) -> str:
-    """Return what a text is about: the first word of "pca of BYOL: too few windows"."""
+    """Return what a text is about: "pca" of "pca of BYOL: too few windows"."""
     return text.partition(":")[0].partition(" of ")[0].strip().lower().replace("_", " ")

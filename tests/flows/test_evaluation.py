@@ -173,6 +173,14 @@ def test_a_trial_is_judged_by_the_inner_folds_alone(
     assert names == {"inner-folds", "inner-few"}
 
 
+def test_settings_of_one_training_alone_are_told_among_its_deviations(
+    measured: tuple[Evaluation, Outcomes],
+) -> None:
+    told = {one.name: one.deviations for one in measured[0].representations}
+    assert told["hot"][-1].startswith("Trained with training.learning_rate=0.01, deaps.gradual=fal")
+    assert not any("Trained with" in text for text in told["byol"])
+
+
 def test_evolution_has_a_point_for_each_encoder_file(
     measured: tuple[Evaluation, Outcomes],
 ) -> None:

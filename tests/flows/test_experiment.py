@@ -1,7 +1,9 @@
 import pytest
 
+from deaps.config import METHOD_NAMES
 from flows.config import ConfigError, load_settings
 from flows.experiment import plan_experiment
+from flows.training_plan import method_plan
 
 
 def test_the_six_methods_come_first() -> None:
@@ -58,6 +60,14 @@ def test_what_is_tuned_for_a_method_holds_for_it_and_its_rungs_alone() -> None:
     for trained in plan_experiment(settings).trained:
         is_tuned = trained.plan.method == "deaps" and trained.role != "trial"
         assert trained.plan.model.deaps.tau == (0.9 if is_tuned else 0.995)
+
+
+def test_train_trains_what_the_experiment_compares() -> None:
+    settings = load_settings(preset="open")
+    compared = {trained.name: trained.plan for trained in plan_experiment(settings).trained}
+    for method in METHOD_NAMES:
+        assert method_plan(settings, method) == compared[method]
+    assert compared["deaps"].training.learning_rate == 1e-3
 
 
 def test_a_trial_that_was_chosen_is_the_method_itself() -> None:

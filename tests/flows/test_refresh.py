@@ -11,7 +11,6 @@ import pytest
 from flows import evaluate, pipeline
 from flows import preprocess as stage
 from flows.config import ConfigError
-from flows.flow_start import command_line
 from tests.flows.inline import settings_for
 
 
@@ -60,12 +59,6 @@ def test_what_follows_also_follows_a_change_of_a_run_that_was_killed(
 ) -> None:
     refresh(monkeypatch, changed=False, then=then)
     assert done == follows
-
-
-def test_the_recorded_command_leaves_out_what_is_the_machines() -> None:
-    overrides = ["data.shhs=/home/x", "training.seed=1", "execution.workers=2", "store.root=/x"]
-    told = command_line("run", "open", "/home/me/deaps.toml", overrides)
-    assert told == "deaps run --preset open --config deaps.toml --set training.seed=1"
 
 
 def test_a_flow_without_any_data_says_so_before_it_publishes(tmp_path: Path) -> None:
