@@ -9,16 +9,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deaps.encoder import Encoder
-    from deaps.encoder_file import load_encoder
-    from deaps.tfc import TFC
-    from deaps.transformers import EcgEncoder
+    from deaps.estimators import EcgEncoder
+    from deaps.models.encoder import Encoder
+    from deaps.models.encoder_file import load_encoder
+    from deaps.models.tfc_model import TFC
 
 _HOMES = {
-    "Encoder": "deaps.encoder",
-    "TFC": "deaps.tfc",
-    "load_encoder": "deaps.encoder_file",
-    "EcgEncoder": "deaps.transformers",
+    "Encoder": "deaps.models.encoder",
+    "TFC": "deaps.models.tfc_model",
+    "load_encoder": "deaps.models.encoder_file",
+    "EcgEncoder": "deaps.estimators",
 }
 
 __all__ = ["TFC", "EcgEncoder", "Encoder", "load_encoder"]

@@ -14,6 +14,7 @@ from torch import nn
 
 from storage.atomic import replacing
 from storage.config import Normalisation
+from storage.errors import DeapsError
 from storage.snapshot import open_index
 from storage.window_store import WindowStore
 
@@ -53,7 +54,7 @@ def embed_dataset(
     windows = WindowStore(store, normalise=normalise)
     ids, rows = _gated_windows(store, dataset)
     if len(ids) == 0:
-        raise ValueError(f"no windows of data set {dataset!r} in {store}; run deaps preprocess")
+        raise DeapsError(f"no windows of data set {dataset!r} in {store}; run deaps preprocess")
     out.parent.mkdir(parents=True, exist_ok=True)
     with replacing(out) as temporary:
         writer: pq.ParquetWriter | None = None

@@ -21,19 +21,20 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from deaps.batch import Batch
-from deaps.checkpoints import encoder_path, load_checkpoint, save_checkpoint, save_encoder
-from deaps.collapse import effective_rank, representation_std
-from deaps.device import autocast_type, choose_device
-from deaps.encoder import Encoder
-from deaps.encoder_file import about_encoder
-from deaps.freed_memory import keep_freed_memory
-from deaps.loader import BatchLoader
 from deaps.methods import build_method
 from deaps.methods.interface import Method
-from deaps.metrics import MetricsLog
-from deaps.run_folder import Run, finish_run, open_run
-from deaps.sampler import open_sampler
+from deaps.models.encoder import Encoder
+from deaps.models.encoder_file import about_encoder
+from deaps.sampling.batch import Batch
+from deaps.sampling.loader import BatchLoader
+from deaps.sampling.sampler import open_sampler
+from deaps.training.checkpoints import encoder_path, load_checkpoint, save_checkpoint, save_encoder
+from deaps.training.collapse import effective_rank, representation_std
+from deaps.training.device import autocast_type, choose_device
+from deaps.training.malloc import keep_freed_memory
+from deaps.training.metrics import MetricsLog
+from deaps.training.run_folder import Run, finish_run, open_run
+from storage.errors import DeapsError
 
 Progress = Callable[[int, int, dict[str, float]], None]
 """Called with the steps done, the steps in all, and the last row of metrics."""
@@ -42,7 +43,7 @@ Say = Callable[[str], None]
 """Takes a line for people."""
 
 
-class NonFiniteError(RuntimeError):
+class NonFiniteError(DeapsError):
     """The loss or a gradient is no longer a number; the last good checkpoint is kept."""
 
 

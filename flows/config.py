@@ -27,6 +27,7 @@ from deaps.config import (
 )
 from preprocessing.config import QualitySettings, SignalSettings, SynthSettings
 from storage.config import StoreSettings
+from storage.errors import DeapsError
 
 PRESET_FOLDER = Path(__file__).parent / "presets"
 CONFIG_NAME = "deaps.toml"
@@ -42,7 +43,7 @@ DataRoot = Annotated[
 AblationName = Literal["components", "span", "features"]
 
 
-class ConfigError(ValueError):
+class ConfigError(DeapsError):
     """A setting, preset or configuration file that cannot be used; the message says why."""
 
 

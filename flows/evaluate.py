@@ -6,42 +6,38 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.prefect_home import prepare_prefect
+from prefect import flow, task
+from prefect.artifacts import create_link_artifact, create_table_artifact
+from prefect.cache_policies import NO_CACHE
 
-prepare_prefect()
-
-from prefect import flow, task  # noqa: E402
-from prefect.artifacts import create_link_artifact, create_table_artifact  # noqa: E402
-from prefect.cache_policies import NO_CACHE  # noqa: E402
-
-from deaps.benchmarks.plan import Plan, windows_of  # noqa: E402
-from deaps.device import choose_device  # noqa: E402
-from deaps.evaluation import Ablation, Evaluation, Stage, Trial  # noqa: E402
-from deaps.run_folder import Run  # noqa: E402
-from flows.benchmark_work import (  # noqa: E402
+from deaps.evaluation import Ablation, Evaluation, Stage, Trial
+from deaps.probing.plan import Plan, windows_of
+from deaps.training.device import choose_device
+from deaps.training.run_folder import Run
+from flows.config import Settings
+from flows.experiment.exhibit_work import Exhibits
+from flows.experiment.feature_jobs import WindowSource, fill_missing, missing_features
+from flows.experiment.fold_jobs import (
     Outcomes,
     benchmark_records,
     cells,
     plan_all,
     run_folds,
 )
-from flows.config import Settings  # noqa: E402
-from flows.dask_pool import worker_pool  # noqa: E402
-from flows.evaluation_folder import keep_evaluation  # noqa: E402
-from flows.event_log import EventLog  # noqa: E402
-from flows.exhibit_work import Exhibits  # noqa: E402
-from flows.experiment import Experiment  # noqa: E402
-from flows.experiment_state import ExperimentState, look  # noqa: E402
-from flows.feature_work import WindowSource, fill_missing, missing_features  # noqa: E402
-from flows.flow_start import command_line, start_flow  # noqa: E402
-from flows.progress import StageProgress  # noqa: E402
-from flows.provenance import provenance  # noqa: E402
-from flows.report import write_page  # noqa: E402
-from flows.representations import Compared, compared, described  # noqa: E402
-from flows.stage_events import log_publication  # noqa: E402
-from flows.stopwatch import Stopwatch  # noqa: E402
-from storage.publish import republish  # noqa: E402
-from storage.snapshot import open_index  # noqa: E402
+from flows.experiment.folder import keep_evaluation
+from flows.experiment.plan import Experiment
+from flows.experiment.provenance import provenance
+from flows.experiment.representations import Compared, compared, described
+from flows.experiment.state import ExperimentState, look
+from flows.experiment.stopwatch import Stopwatch
+from flows.monitoring.event_log import EventLog
+from flows.monitoring.stage_events import log_publication
+from flows.report import write_page
+from flows.runtime.dask_pool import worker_pool
+from flows.runtime.flow_start import command_line, start_flow
+from flows.runtime.progress import StageProgress
+from storage.publish import republish
+from storage.snapshot import open_index
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flows.prefect_home import prepare_prefect
+from prefect import flow
 
-prepare_prefect()
-
-from prefect import flow  # noqa: E402
-
-from flows.config import Settings  # noqa: E402
-from flows.demo_data import ensure_demo_data  # noqa: E402
-from flows.evaluate import evaluate_all, link_report  # noqa: E402
-from flows.event_log import EventLog  # noqa: E402
-from flows.experiment import plan_experiment  # noqa: E402
-from flows.experiment_state import look  # noqa: E402
-from flows.flow_start import FALLBACK_PRESET, command_line, start_flow  # noqa: E402
-from flows.preprocess import bring_up_to_date  # noqa: E402
-from flows.report import write_page  # noqa: E402
-from flows.scan import scan  # noqa: E402
-from flows.stage_events import log_unchanged  # noqa: E402
-from flows.stopwatch import Stopwatch  # noqa: E402
-from flows.train import train_plans  # noqa: E402
+from flows.config import Settings
+from flows.evaluate import evaluate_all, link_report
+from flows.experiment.plan import plan_experiment
+from flows.experiment.state import look
+from flows.experiment.stopwatch import Stopwatch
+from flows.ingest.demo_data import ensure_demo_data
+from flows.ingest.scan import scan
+from flows.monitoring.event_log import EventLog
+from flows.monitoring.stage_events import log_unchanged
+from flows.preprocess import bring_up_to_date
+from flows.report import write_page
+from flows.runtime.flow_start import FALLBACK_PRESET, command_line, start_flow
+from flows.train import train_plans
 
 
 @flow(name="deaps-pipeline")

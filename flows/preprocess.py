@@ -8,37 +8,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.prefect_home import prepare_prefect
+from prefect import flow, task
+from prefect.artifacts import create_table_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.events import emit_event
+from prefect.task_runners import ThreadPoolTaskRunner
 
-prepare_prefect()
-
-from prefect import flow, task  # noqa: E402
-from prefect.artifacts import create_table_artifact  # noqa: E402
-from prefect.cache_policies import NO_CACHE  # noqa: E402
-from prefect.events import emit_event  # noqa: E402
-from prefect.task_runners import ThreadPoolTaskRunner  # noqa: E402
-
-from flows.config import ExecutionSettings, Settings  # noqa: E402
-from flows.console import say  # noqa: E402
-from flows.dask_pool import worker_pool  # noqa: E402
-from flows.event_log import EventLog  # noqa: E402
-from flows.flow_start import start_flow  # noqa: E402
-from flows.job import Job  # noqa: E402
-from flows.progress import StageProgress  # noqa: E402
-from flows.publication import publish_scan  # noqa: E402
-from flows.recording_work import ChunkResult, preprocess_chunk, preprocess_recording  # noqa: E402
-from flows.scan import Scan, scan  # noqa: E402
-from flows.stage_events import (  # noqa: E402
+from flows.config import ExecutionSettings, Settings
+from flows.ingest.job import Job
+from flows.ingest.publication import publish_scan
+from flows.ingest.recording import ChunkResult, preprocess_chunk, preprocess_recording
+from flows.ingest.scan import Scan, scan
+from flows.ingest.summary import dataset_rows, problem_rows, summarise
+from flows.monitoring.event_log import EventLog
+from flows.monitoring.stage_events import (
     PREPROCESS,
     log_publication,
     log_recordings,
     log_scan,
 )
-from flows.summary import dataset_rows, problem_rows, summarise  # noqa: E402
-from preprocessing.recording import FoundRecording  # noqa: E402
-from storage.locks import writing_windows  # noqa: E402
-from storage.schema import RecordingRow, Status  # noqa: E402
-from storage.snapshot import Snapshot  # noqa: E402
+from flows.runtime.console import say
+from flows.runtime.dask_pool import worker_pool
+from flows.runtime.flow_start import start_flow
+from flows.runtime.progress import StageProgress
+from preprocessing.recording import FoundRecording
+from storage.locks import writing_windows
+from storage.schema import RecordingRow, Status
+from storage.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from deaps.evaluation import EVALUATION_NAME, PAGE_NAME, read_evaluation
 from flows.config import Settings
-from flows.event_log import EventLog
+from flows.monitoring.event_log import EventLog
+from storage.errors import DeapsError
 from storage.layout import REPORTS_FOLDER
 
 
-class NoEvaluationError(ValueError):
+class NoEvaluationError(DeapsError):
     """There is no evaluation to write a report of."""
 
 

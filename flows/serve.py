@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING
 
 from flows.config import RefreshSettings
 from flows.deployments import Deployment, deployments
-from flows.prefect_home import (
+from flows.runtime.prefect_server import (
     ServerError,
     end_stray_servers,
     note_server,
     prefect_home,
-    prepare_prefect,
     require_server,
 )
 
@@ -49,7 +48,6 @@ def serve(
     whole server creates the runs of a schedule. ``parameters`` are those of every flow: preset
     and config.
     """
-    prepare_prefect()
     end_stray_servers()
     # A terminal that is closed ends us as SIGTERM does, not without cleaning up.
     signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))

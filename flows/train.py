@@ -9,28 +9,24 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from flows.prefect_home import prepare_prefect
+from prefect import flow, task
+from prefect.artifacts import create_markdown_artifact
+from prefect.cache_policies import NO_CACHE
 
-prepare_prefect()
-
-from prefect import flow, task  # noqa: E402
-from prefect.artifacts import create_markdown_artifact  # noqa: E402
-from prefect.cache_policies import NO_CACHE  # noqa: E402
-
-from deaps.config import MethodName  # noqa: E402
-from deaps.metrics import read_metrics  # noqa: E402
-from deaps.run_folder import Run, TrainingPlan, create_run, open_run  # noqa: E402
-from flows.config import ExecutionSettings, Settings  # noqa: E402
-from flows.console import say  # noqa: E402
-from flows.event_log import EventLog  # noqa: E402
-from flows.flow_start import start_flow  # noqa: E402
-from flows.interrupt import stopped_with_us  # noqa: E402
-from flows.progress import StageProgress  # noqa: E402
-from flows.sparkline import sparkline  # noqa: E402
-from flows.stage_events import log_publication, training_facts  # noqa: E402
-from flows.training_plan import method_plan  # noqa: E402
-from storage.locks import training  # noqa: E402
-from storage.publish import republish  # noqa: E402
+from deaps.config import MethodName
+from deaps.training.metrics import read_metrics
+from deaps.training.run_folder import Run, TrainingPlan, create_run, open_run
+from flows.config import ExecutionSettings, Settings
+from flows.experiment.training_plan import method_plan
+from flows.monitoring.event_log import EventLog
+from flows.monitoring.loss_curve import sparkline
+from flows.monitoring.stage_events import log_publication, training_facts
+from flows.runtime.console import say
+from flows.runtime.flow_start import start_flow
+from flows.runtime.interrupt import stopped_with_us
+from flows.runtime.progress import StageProgress
+from storage.locks import training
+from storage.publish import republish
 
 _CURVE_POINTS = 20
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from storage.errors import DeapsError
+
 PHYSIONET = {
     "mitdb": "mitdb",
     "afdb": "afdb",
@@ -30,7 +32,7 @@ _CHALLENGE_VERSION = "1.0.0"
 _CHALLENGE_PARTS = ("training", "validation")
 
 
-class NotFetchableError(ValueError):
+class NotFetchableError(DeapsError):
     """A data set that cannot be downloaded; the message says what to do instead."""
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from storage.errors import DeapsError
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -25,7 +27,7 @@ class Role(StrEnum):
     ANNOTATION = "annotation"
 
 
-class UnreadableRecordingError(ValueError):
+class UnreadableRecordingError(DeapsError):
     """A recording that is set aside; the message is the reason that a person reads."""
 
 

@@ -20,15 +20,15 @@ from storage.schema import (
 )
 
 if TYPE_CHECKING:
+    from storage.care.doctor import Finding, check_store
+    from storage.care.garbage import collect_garbage
     from storage.config import StoreSettings
-    from storage.doctor import Finding, check_store
-    from storage.gc import collect_garbage
+    from storage.index.published import PublishedState, load_published, published_sources
     from storage.layout import window_path
-    from storage.published import PublishedState, load_published, published_sources
     from storage.query import run_query
     from storage.snapshot import Snapshot, open_index
-    from storage.window_file import read_recording_row, write_window_file
     from storage.window_store import WindowStore
+    from storage.windows.file import read_recording_row, write_window_file
 
 __all__ = [
     "FS",
@@ -62,20 +62,20 @@ __all__ = [
 # Found when first asked for: numpy, DuckDB and pyarrow take half a second to import, and most
 # commands of the command line need none of them.
 _LAZY = {
-    "Finding": "doctor",
-    "PublishedState": "published",
+    "Finding": "care.doctor",
+    "PublishedState": "index.published",
     "Snapshot": "snapshot",
     "StoreSettings": "config",
     "WindowStore": "window_store",
-    "check_store": "doctor",
-    "collect_garbage": "gc",
-    "load_published": "published",
+    "check_store": "care.doctor",
+    "collect_garbage": "care.garbage",
+    "load_published": "index.published",
     "open_index": "snapshot",
-    "published_sources": "published",
-    "read_recording_row": "window_file",
+    "published_sources": "index.published",
+    "read_recording_row": "windows.file",
     "run_query": "query",
     "window_path": "layout",
-    "write_window_file": "window_file",
+    "write_window_file": "windows.file",
 }
 
 

@@ -6,6 +6,8 @@ import hashlib
 import re
 from pathlib import Path
 
+from storage.errors import DeapsError
+
 INDEX_NAME = "index.duckdb"
 LOCK_NAME = ".lock"
 WRITERS_LOCK_NAME = ".writers.lock"
@@ -64,7 +66,7 @@ def resolve_root(root: Path | str) -> Path:
             f"the store's path {str(resolved)!r} holds {bad}, which DuckDB reads as a pattern; "
             "choose a folder without * ? [ \\ and control characters"
         )
-        raise ValueError(message)
+        raise DeapsError(message)
     return resolved
 
 

@@ -7,10 +7,11 @@ import fcntl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from storage.errors import DeapsError
 from storage.layout import LOCK_NAME, TRAINER_LOCK_NAME, WRITERS_LOCK_NAME
 
 
-class StoreBusyError(RuntimeError):
+class StoreBusyError(DeapsError):
     """Somebody else is writing to the store."""
 
 

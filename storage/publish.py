@@ -17,21 +17,21 @@ from pathlib import Path
 from typing import Any
 
 from storage.atomic import replacing
-from storage.collector import collector_paused
-from storage.duplicates import mark_duplicates
-from storage.index_build import fill_index
-from storage.index_check import PublicationError, check_index, check_rows
+from storage.gc_pause import collector_paused
+from storage.index.build import fill_index
+from storage.index.check import PublicationError, check_index, check_rows
+from storage.index.duplicates import mark_duplicates
+from storage.index.published import load_published, published_ids
+from storage.index.recording_ids import FIRST_ID, RecordingKey, assign_ids
+from storage.index.results import Outcomes, collect_outcomes
+from storage.index.snapshot_digest import content_digest, snapshot_digest
 from storage.layout import index_path, resolve_root
 from storage.locks import publisher_lock
-from storage.outcomes import Outcomes, collect_outcomes
-from storage.published import load_published, published_ids
-from storage.recording_ids import FIRST_ID, RecordingKey, assign_ids
 from storage.schema import SCHEMA_VERSION, DatasetRow, RecordingRow, Status
 from storage.snapshot import (
     IndexMissingError,
     Snapshot,
 )
-from storage.snapshot_digest import content_digest, snapshot_digest
 
 
 def publish(

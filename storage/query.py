@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from storage.errors import DeapsError
+from storage.index.signal_view import STORE_VARIABLE
+from storage.index.sql_text import literal
 from storage.layout import resolve_root
-from storage.signal_view import STORE_VARIABLE
 from storage.snapshot import open_index
-from storage.sql_text import literal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 _EXPLAIN = re.compile(r"\s*EXPLAIN\s+(ANALYZE\s+)?", re.IGNORECASE)
 
 
-class QueryRefusedError(ValueError):
-    """A statement that `run_query` does not run."""
+class QueryError(DeapsError):
+    """A statement that `run_query` refuses, or that DuckDB cannot run."""
 
 
 def run_query(
@@ -45,11 +46,16 @@ def run_query(
     limit
         Most rows to return; default: all.
     """
+    import duckdb
+
     with open_index(root) as connection:
         _lock_down(connection, resolve_root(root))
-        _check_statement(connection, sql)
-        relation = connection.sql(sql, params=dict(parameters) if parameters else None)
-        return (relation if limit is None else relation.limit(limit)).to_arrow_table()
+        try:
+            _check_statement(connection, sql)
+            relation = connection.sql(sql, params=dict(parameters) if parameters else None)
+            return (relation if limit is None else relation.limit(limit)).to_arrow_table()
+        except duckdb.Error as error:
+            raise QueryError(str(error)) from None
 
 
 def _lock_down(connection: DuckDBPyConnection, store: Path) -> None:
@@ -69,7 +75,7 @@ def _check_statement(connection: DuckDBPyConnection, sql: str) -> None:
     if inner != ["SELECT"]:
         found = " of ".join(["EXPLAIN", *inner] if explained else [", ".join(kinds) or "nothing"])
         message = f"the statement is {found}; allowed is one SELECT, or one EXPLAIN of a SELECT"
-        raise QueryRefusedError(message)
+        raise QueryError(message)
 
 
 def _kinds(connection: DuckDBPyConnection, sql: str) -> list[str]:

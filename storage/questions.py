@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from storage.errors import DeapsError
+
 QUESTIONS: dict[str, str] = {
     "quality": "FROM quality_by_dataset",
     "subject": (
@@ -23,5 +25,5 @@ what is quarantined and why; windows by rhythm."""
 def question(name: str) -> str:
     """Return the SQL of a named question."""
     if name not in QUESTIONS:
-        raise ValueError(f"no question {name!r}; there are {', '.join(QUESTIONS)}")
+        raise DeapsError(f"no question {name!r}; there are {', '.join(QUESTIONS)}")
     return QUESTIONS[name]

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from storage.errors import DeapsError
+from storage.index.sql_text import literal
 from storage.layout import index_path
 from storage.schema import SCHEMA_VERSION
-from storage.sql_text import literal
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-class IndexMissingError(FileNotFoundError):
+class IndexMissingError(DeapsError):
     """There is no published index where one was looked for."""
 
 
-class IndexVersionError(ValueError):
+class IndexVersionError(DeapsError):
     """The index was written by a program with another schema, or is no index of ours."""
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storage.config import Normalisation
-from storage.half_precision import widen
 from storage.layout import index_path
-from storage.maps import WINDOW, MapCache, map_windows
-from storage.normalisation import normalise_windows
 from storage.schema import WINDOW_SAMPLES
 from storage.snapshot import open_index
-from storage.store_catalogue import StoreCatalogue, load_catalogue
+from storage.windows.catalogue import StoreCatalogue, load_catalogue
+from storage.windows.half_precision import widen
+from storage.windows.mmap_cache import WINDOW, MapCache, map_windows
+from storage.windows.normalisation import normalise_windows
 
 _BLOCK = 1024
 """Windows gathered at a time: 2 MB of float16 besides the result, however much is asked."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import edfio
 
 from tests.edf_files import MAGIC, beats, patch, write_edf
-from tests.preprocessing.test_folder import write_bdf, write_brainvision, write_gdf
+from tests.preprocessing.datasets.test_folder import write_bdf, write_brainvision, write_gdf
 from tests.wfdb_files import write_record
 
 PATIENT_FIELD = slice(8, 88)

@@ -6,8 +6,8 @@ from deaps.benchmarks.afib_leave_one_out import AfibLeaveOneOut
 from deaps.benchmarks.afib_transfer import AfibTransfer
 from deaps.benchmarks.challenge import Challenge2017
 from deaps.benchmarks.gender import Gender
-from deaps.benchmarks.inner import InnerFewLabels, InnerFolds
 from deaps.benchmarks.interface import Benchmark
+from deaps.benchmarks.tuning_folds import InnerFewLabels, InnerFolds
 
 __all__ = ["BENCHMARKS", "Benchmark"]
 

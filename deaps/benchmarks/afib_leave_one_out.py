@@ -5,10 +5,10 @@ from __future__ import annotations
 import duckdb
 
 from deaps.benchmarks.afib_windows import CLASSES, afib_examples, told_recordings, told_windows
-from deaps.benchmarks.examples import Examples, Fold
-from deaps.benchmarks.folds import leave_one_subject_out
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
+from deaps.probing.examples import Examples, Fold
+from deaps.probing.folds import leave_one_subject_out
 
 
 class AfibLeaveOneOut(Benchmark):

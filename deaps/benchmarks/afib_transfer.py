@@ -5,11 +5,11 @@ from __future__ import annotations
 import duckdb
 
 from deaps.benchmarks.afib_windows import CLASSES, afib_examples, told_recordings, told_windows
-from deaps.benchmarks.examples import Examples, Fold
-from deaps.benchmarks.folds import given_sides
 from deaps.benchmarks.interface import Benchmark
-from deaps.benchmarks.labelled_windows import NotRunError, joined
 from deaps.config import BenchmarkSettings
+from deaps.probing.examples import Examples, Fold
+from deaps.probing.folds import given_sides
+from deaps.probing.labelled_windows import NotRunError, joined
 
 
 class AfibTransfer(Benchmark):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import duckdb
 import numpy as np
 
-from deaps.benchmarks.examples import Examples
-from deaps.benchmarks.labelled_windows import NotRunError, select_windows, window_examples
 from deaps.config import BenchmarkSettings
+from deaps.probing.examples import Examples
+from deaps.probing.labelled_windows import NotRunError, select_windows, window_examples
 
 AFIB = "AFIB"
 CLASSES = ("normal", "AFib")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import duckdb
 import numpy as np
 
-from deaps.benchmarks.examples import Examples, Fold
-from deaps.benchmarks.folds import given_sides
 from deaps.benchmarks.interface import Benchmark
-from deaps.benchmarks.labelled_windows import NotRunError, recording_examples, select_windows
-from deaps.benchmarks.split_guard import without_copies_of_tested
 from deaps.config import BenchmarkSettings
+from deaps.probing.examples import Examples, Fold
+from deaps.probing.folds import given_sides
+from deaps.probing.labelled_windows import NotRunError, recording_examples, select_windows
+from deaps.probing.split_guard import without_copies_of_tested
 
 _LABELS = {"N": 0, "A": 1, "O": 2}
 CLASSES = ("normal", "AFib", "other")

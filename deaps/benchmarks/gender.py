@@ -5,16 +5,16 @@ from __future__ import annotations
 import duckdb
 import numpy as np
 
-from deaps.benchmarks.examples import Examples, Fold
-from deaps.benchmarks.folds import subject_folds
 from deaps.benchmarks.interface import Benchmark
-from deaps.benchmarks.labelled_windows import (
+from deaps.config import BenchmarkSettings
+from deaps.probing.examples import Examples, Fold
+from deaps.probing.folds import subject_folds
+from deaps.probing.labelled_windows import (
     Columns,
     NotRunError,
     select_windows,
     window_examples,
 )
-from deaps.config import BenchmarkSettings
 
 _SUBJECTS = """
     SELECT DISTINCT r.dataset || '/' || r.subject AS subject

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import duckdb
 
-from deaps.benchmarks.examples import Examples, Fold
 from deaps.config import BenchmarkSettings
+from deaps.probing.examples import Examples, Fold
 
 
 class Benchmark(ABC):

@@ -18,8 +18,8 @@ _DRAWN = ("loss", "representation_std", "effective_rank", "windows_per_s")
 def training_curve(representation: str, rows: Sequence[dict[str, Any]]) -> TrainingCurve:
     """Return a run's metrics, thinned to at most 200 rows at even distances, ends included.
 
-    Rows come from `deaps.metrics.read_metrics`. One with a value that is not finite is left
-    out of the drawing; its time counts.
+    Rows come from `deaps.training.metrics.read_metrics`. One with a value that is not finite is
+    left out of the drawing; its time counts.
 
     Raises
     ------

@@ -12,6 +12,7 @@ from deaps.methods.interface import Method
 from deaps.methods.mixing_up import MixingUp
 from deaps.methods.pclr import Pclr
 from deaps.methods.tfc import Tfc
+from storage.errors import DeapsError
 
 __all__ = ["METHODS", "Method", "build_method"]
 
@@ -26,5 +27,5 @@ def build_method(name: str, settings: ModelSettings) -> Method:
     if name not in METHODS:
         close = get_close_matches(name.lower(), METHODS, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"no method {name!r}{hint} Possible: {', '.join(METHODS)}")
+        raise DeapsError(f"no method {name!r}{hint} Possible: {', '.join(METHODS)}")
     return METHODS[name](settings)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from deaps.batch import Batch, Views
-from deaps.distributed import gather_rows
 from deaps.losses.clocs import clocs_loss
 from deaps.methods.contrast import Contrast
+from deaps.sampling.batch import Batch, Views
+from deaps.training.distributed import gather_rows
 
 
 class Clocs(Contrast):

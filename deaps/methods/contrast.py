@@ -5,11 +5,11 @@ from __future__ import annotations
 from torch import Tensor
 
 from deaps.config import ModelSettings
-from deaps.distributed import gather_rows
-from deaps.encoder import Encoder
-from deaps.heads import projector
 from deaps.methods.interface import Method
-from deaps.methods.stacked import encode_views
+from deaps.methods.view_stack import encode_views
+from deaps.models.encoder import Encoder
+from deaps.models.heads import projector
+from deaps.training.distributed import gather_rows
 
 
 class Contrast(Method):

@@ -7,17 +7,18 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from deaps.batch import Batch, Views
 from deaps.config import DeapsSettings, ModelSettings
-from deaps.distributed import gather_rows
-from deaps.encoder import Encoder
-from deaps.heads import FEATURES, predictor, projector
 from deaps.losses.cosine import static_loss
 from deaps.losses.covariance import covariance_loss
 from deaps.losses.gradual import Triplet, gradual_loss, gradual_mask
 from deaps.methods.interface import Method
-from deaps.methods.stacked import encode_views, stack_views
-from deaps.teacher import Teacher
+from deaps.methods.view_stack import encode_views, stack_views
+from deaps.models.encoder import Encoder
+from deaps.models.heads import FEATURES, predictor, projector
+from deaps.models.teacher import Teacher
+from deaps.sampling.batch import Batch, Views
+from deaps.training.distributed import gather_rows
+from storage.errors import DeapsError
 
 # Which windows of a sample each branch sees; a quadruple is X1, X(t-i), X(t), X(t+j).
 _PAIR = {"static": (0, 1)}
@@ -110,7 +111,7 @@ class Deaps(Method):
 
 def _checked(settings: DeapsSettings) -> DeapsSettings:
     if settings.features > FEATURES:
-        raise ValueError(
+        raise DeapsError(
             f"deaps.features is {settings.features}, but projections have {FEATURES} features; "
             f"choose 1 to {FEATURES}, or masked = false to use them all"
         )

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from deaps.batch import Batch, Views
+from deaps.sampling.batch import Batch, Views
 
 
 class Method(nn.Module, ABC):

@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from deaps.batch import Batch, Views
 from deaps.config import ModelSettings
 from deaps.losses.mixing_up import mixing_up_loss
 from deaps.methods.contrast import Contrast
+from deaps.sampling.batch import Batch, Views
 
 
 class MixingUp(Contrast):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deaps.batch import Batch, Views
 from deaps.config import ModelSettings
-from deaps.distributed import gather_rows
 from deaps.losses.tfc import tfc_terms
 from deaps.methods.interface import Method
 from deaps.methods.tfc_augmentation import Draws, augment_frequency, augment_time
-from deaps.tfc import TFC, spectrum
+from deaps.models.tfc_model import TFC, spectrum
+from deaps.sampling.batch import Batch, Views
+from deaps.training.distributed import gather_rows
 
 
 class Tfc(Method):

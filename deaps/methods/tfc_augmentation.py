@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deaps.batch import Batch
+from deaps.sampling.batch import Batch
 
 _BINS = 1000
 

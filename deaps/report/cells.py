@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deaps.evaluation import Representation, Score
-from deaps.paper_figures import paper_figure
+from deaps.paper import paper_figure
 from deaps.report.parts import Cell
 from deaps.report.wording import NOTHING, interval, percent
 

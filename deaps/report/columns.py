@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from deaps.evaluation import Benchmark
-from deaps.paper_figures import paper_figure
+from deaps.paper import paper_figure
 
 _PAPER_METHOD = "deaps"
 """The paper prints every column for it."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from deaps.evaluation import PAGE_NAME, Evaluation
-from deaps.report.content import report_sections
 from deaps.report.markdown import markdown_report
+from deaps.report.outline import report_sections
 from deaps.report.page import html_page
 from storage.atomic import replacing
 

@@ -10,16 +10,16 @@ import numpy as np
 
 from preprocessing.config import SynthSettings
 from preprocessing.synth.dataset import SynthDataset
-from preprocessing.synth.episodes import Bout, Rhythm, Segment, schedule, whole
-from preprocessing.synth.factors import (
+from preprocessing.synth.mat_file import write_val
+from preprocessing.synth.physiology.episodes import Bout, Rhythm, Segment, schedule, whole
+from preprocessing.synth.physiology.factors import (
     Conduction,
     Population,
     Subject,
     draw_electrode,
     draw_subject,
 )
-from preprocessing.synth.mat_file import write_val
-from preprocessing.synth.noise import NoiseProfile
+from preprocessing.synth.physiology.noise import NoiseProfile
 from preprocessing.synth.recording import Recording, Setup, record
 from preprocessing.synth.seeding import even_draw, rng_for
 from preprocessing.synth.wfdb_files import Digitiser

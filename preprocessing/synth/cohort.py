@@ -13,7 +13,7 @@ from preprocessing.synth.challenge2017 import CHALLENGE2017
 from preprocessing.synth.dataset import SynthDataset
 from preprocessing.synth.ecgiddb import ECGIDDB
 from preprocessing.synth.mitdb import MITDB
-from preprocessing.synth.shhs import SHHS
+from preprocessing.synth.shhs.tree import SHHS
 
 DATASETS: dict[str, SynthDataset] = {
     dataset.name: dataset for dataset in (SHHS, MITDB, AFDB, CHALLENGE2017, AFPDB, ECGIDDB)

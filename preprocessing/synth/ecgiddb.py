@@ -9,12 +9,12 @@ from scipy import signal
 
 from preprocessing.config import SynthSettings
 from preprocessing.synth.dataset import SynthDataset
-from preprocessing.synth.episodes import whole
-from preprocessing.synth.factors import Population, Subject, draw_electrode, draw_subject
-from preprocessing.synth.noise import NoiseProfile
+from preprocessing.synth.physiology.episodes import whole
+from preprocessing.synth.physiology.factors import Population, Subject, draw_electrode, draw_subject
+from preprocessing.synth.physiology.noise import NoiseProfile
+from preprocessing.synth.physiology.waveform import Samples
 from preprocessing.synth.recording import Recording, Setup, record
 from preprocessing.synth.seeding import even_draw, rng_for
-from preprocessing.synth.waveform import Samples
 from preprocessing.synth.wfdb_files import Digitiser, header, pack16, write_annotations
 
 FS = 500

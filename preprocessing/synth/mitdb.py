@@ -9,15 +9,15 @@ import numpy as np
 
 from preprocessing.config import SynthSettings
 from preprocessing.synth.dataset import SynthDataset
-from preprocessing.synth.episodes import Bout, Rhythm, Segment, schedule
-from preprocessing.synth.factors import (
+from preprocessing.synth.physiology.episodes import Bout, Rhythm, Segment, schedule
+from preprocessing.synth.physiology.factors import (
     Conduction,
     Population,
     Subject,
     draw_electrode,
     draw_subject,
 )
-from preprocessing.synth.noise import NoiseProfile
+from preprocessing.synth.physiology.noise import NoiseProfile
 from preprocessing.synth.recording import Recording, Setup, record
 from preprocessing.synth.seeding import rng_for
 from preprocessing.synth.wfdb_files import (

@@ -7,13 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import signal
 
-from preprocessing.synth.course import Course, draw_course
-from preprocessing.synth.episodes import Segment
-from preprocessing.synth.factors import Electrode, Subject
-from preprocessing.synth.fibrillation import add_atrial_waves
-from preprocessing.synth.noise import NoiseLevel, NoiseProfile, add_noise, cut_leads, draw_level
-from preprocessing.synth.rhythm import Beats, draw_beats
-from preprocessing.synth.waveform import Samples, draw_waveform
+from preprocessing.synth.physiology.course import Course, draw_course
+from preprocessing.synth.physiology.episodes import Segment
+from preprocessing.synth.physiology.factors import Electrode, Subject
+from preprocessing.synth.physiology.fibrillation import add_atrial_waves
+from preprocessing.synth.physiology.noise import (
+    NoiseLevel,
+    NoiseProfile,
+    add_noise,
+    cut_leads,
+    draw_level,
+)
+from preprocessing.synth.physiology.rhythm import Beats, draw_beats
+from preprocessing.synth.physiology.waveform import Samples, draw_waveform
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import wfdb
 
-from preprocessing.synth.episodes import Rhythm, Segment
-from preprocessing.synth.morphology import KINDS, BeatKind
-from preprocessing.synth.rhythm import Beats
-from preprocessing.synth.waveform import Samples
+from preprocessing.synth.physiology.episodes import Rhythm, Segment
+from preprocessing.synth.physiology.morphology import KINDS, BeatKind
+from preprocessing.synth.physiology.rhythm import Beats
+from preprocessing.synth.physiology.waveform import Samples
 
 IntArray = npt.NDArray[np.int16]
 

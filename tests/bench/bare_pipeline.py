@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 from flows.config import Settings, load_settings
-from flows.dask_pool import worker_pool
-from flows.experiment import plan_experiment
-from flows.publication import publish_scan
-from flows.recording_work import preprocess_chunk
-from flows.scan import scan
+from flows.experiment.plan import plan_experiment
+from flows.ingest.publication import publish_scan
+from flows.ingest.recording import preprocess_chunk
+from flows.ingest.scan import scan
+from flows.runtime.dask_pool import worker_pool
 
 
 def main() -> None:
@@ -38,8 +38,8 @@ def preprocess(settings: Settings) -> None:
 
 def train(settings: Settings) -> None:
     """Train the whole experiment in this process."""
-    from deaps.run_folder import create_run
     from deaps.train import train_run
+    from deaps.training.run_folder import create_run
 
     for trained in plan_experiment(settings).trained:
         train_run(create_run(settings.store.root, trained.plan).folder)
@@ -63,8 +63,8 @@ def evaluate(settings: Settings) -> None:
 def without_prefect() -> Iterator[None]:
     """Let progress bars leave no artifacts."""
     with (
-        patch("flows.progress.create_progress_artifact"),
-        patch("flows.progress.update_progress_artifact"),
+        patch("flows.runtime.progress.create_progress_artifact"),
+        patch("flows.runtime.progress.update_progress_artifact"),
     ):
         yield
 

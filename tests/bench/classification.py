@@ -13,9 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from deaps.benchmarks.classifier import fit_predict
 from deaps.embed import embed_dataset, embed_windows
-from deaps.encoder import Encoder
+from deaps.models.encoder import Encoder
+from deaps.probing.classifier import fit_predict
 from storage import WindowStore
 from tests.bench.figure import Figure
 from tests.storage.made_store import make_row, publish_rows, write_recording

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from flows.dask_pool import WORKER_SETTINGS
+from flows.runtime.dask_pool import WORKER_SETTINGS
 
 
 def run_isolated(module: str, *arguments: str) -> dict[str, Any]:

@@ -8,9 +8,9 @@ import time
 from dataclasses import replace
 
 from flows.config import Settings, load_settings
-from flows.publication import publish_scan
-from flows.recording_work import preprocess_recording
-from flows.scan import Scan, scan
+from flows.ingest.publication import publish_scan
+from flows.ingest.recording import preprocess_recording
+from flows.ingest.scan import Scan, scan
 from storage.schema import RecordingRow
 from tests.bench.isolated import MemoryPeak
 

@@ -49,8 +49,8 @@ def flow_seconds(*overrides: str) -> float:
     from prefect import flow
 
     from flows.config import load_settings
-    from flows.dask_pool import worker_pool
     from flows.preprocess import bring_up_to_date
+    from flows.runtime.dask_pool import worker_pool
 
     settings = load_settings(overrides=overrides)
 

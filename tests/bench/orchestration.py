@@ -26,8 +26,8 @@ def measure(folder: Path) -> list[Figure]:
     from prefect import flow
 
     from flows.config import load_settings
-    from flows.dask_pool import local_workers, worker_pool
     from flows.preprocess import bring_up_to_date
+    from flows.runtime.dask_pool import local_workers, worker_pool
 
     overrides = [f"data.shhs={folder}/shhs", f"store.root={folder}/store"]
     settings = load_settings(overrides=overrides)
@@ -64,4 +64,4 @@ def import_work() -> None:
     import pyarrow.parquet  # noqa: F401
     import scipy.signal  # noqa: F401
 
-    import flows.recording_work  # noqa: F401
+    import flows.ingest.recording  # noqa: F401

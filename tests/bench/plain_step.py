@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deaps.encoder import Attention, Encoder
 from deaps.methods.interface import Method
+from deaps.models.encoder import Attention, Encoder
 
 
 class PlainAttention(Attention):

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from statistics import median
 
-from deaps.metrics import read_metrics
-from tests.deaps.training_store import make_run, make_training_store
+from deaps.training.metrics import read_metrics
+from tests.deaps.training.training_store import make_run, make_training_store
 
 STEPS = 12
 WARM = 3

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
-from deaps.batch import Views
 from deaps.config import SamplingSettings
-from deaps.loader import BatchLoader
-from deaps.sampler import Sampler, open_sampler
+from deaps.sampling.batch import Views
+from deaps.sampling.loader import BatchLoader
+from deaps.sampling.sampler import Sampler, open_sampler
 from storage import Quality
 from tests.bench.figure import Figure
 from tests.bench.isolated import MemoryPeak, anonymous_memory_mb, run_isolated

@@ -11,12 +11,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from deaps.batch import Batch
 from deaps.config import ModelSettings
-from deaps.encoder import BLOCKS, HIDDEN, PATCH, TOKENS, WIDTH
-from deaps.freed_memory import keep_freed_memory
 from deaps.methods import build_method
 from deaps.methods.interface import Method
+from deaps.models.encoder import BLOCKS, HIDDEN, PATCH, TOKENS, WIDTH
+from deaps.sampling.batch import Batch
+from deaps.training.malloc import keep_freed_memory
 from tests.bench.figure import Figure
 from tests.bench.plain_step import make_plain
 from tests.bench.processes import seconds_a_step

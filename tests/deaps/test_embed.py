@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from deaps.checkpoints import save_encoder
 from deaps.embed import embed_dataset, embed_windows
-from deaps.encoder import Encoder
-from deaps.onnx_export import export_onnx
+from deaps.models.encoder import Encoder
+from deaps.models.onnx_export import export_onnx
+from deaps.training.checkpoints import save_encoder
 from storage import WindowStore
-from tests.deaps.training_store import WINDOWS, make_training_store
+from tests.deaps.training.training_store import WINDOWS, make_training_store
 
 
 @pytest.fixture(scope="module")

@@ -16,14 +16,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from deaps.checkpoints import CHECKPOINTS, encoder_files
 from deaps.config import METHOD_NAMES
-from deaps.encoder_file import load_encoder
 from deaps.methods import METHODS
-from deaps.metrics import read_metrics
-from deaps.run_folder import Run, RunError, open_run
+from deaps.models.encoder_file import load_encoder
 from deaps.train import NonFiniteError, train_run
-from tests.deaps.training_store import make_run, make_training_store
+from deaps.training.checkpoints import CHECKPOINTS, encoder_files
+from deaps.training.metrics import read_metrics
+from deaps.training.run_folder import Run, RunError, open_run
+from tests.deaps.training.training_store import make_run, make_training_store
 
 TIMES = {"step_s", "windows_per_s", "waiting_share"}
 

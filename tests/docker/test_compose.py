@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from flows.config import load_settings
-from flows.dask_pool import WORKER_SETTINGS
+from flows.runtime.dask_pool import WORKER_SETTINGS
 from tests.docker.compose_file import COMPOSE, DOCKER, VARIABLE, read_compose, volumes
 from tests.docker.compose_shape import FILE, problems
 

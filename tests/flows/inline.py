@@ -8,9 +8,9 @@ from typing import Any
 import duckdb
 
 from flows.config import Settings, load_settings
-from flows.publication import publish_scan
-from flows.recording_work import preprocess_recording
-from flows.scan import Why, scan
+from flows.ingest.publication import publish_scan
+from flows.ingest.recording import preprocess_recording
+from flows.ingest.scan import Why, scan
 from storage.snapshot import Snapshot
 
 

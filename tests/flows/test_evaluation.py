@@ -15,29 +15,36 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from deaps.benchmarks.examples import Windows
-from deaps.benchmarks.plan import windows_of
 from deaps.evaluation import Evaluation, read_evaluation
-from deaps.run_folder import create_run
+from deaps.probing.examples import Windows
+from deaps.probing.plan import windows_of
 from deaps.train import train_run
-from flows.benchmark_work import Outcomes, benchmark_records, cells, evolving, plan_all, run_folds
+from deaps.training.run_folder import create_run
 from flows.cli import app
 from flows.config import ExecutionSettings, Settings, load_settings, overridden
-from flows.dask_pool import worker_pool
-from flows.evaluation_folder import is_complete, keep_evaluation, result_rows
-from flows.exhibit_work import Exhibits
-from flows.experiment_state import NothingTrainedError, look
-from flows.feature_work import (
+from flows.experiment.exhibit_work import Exhibits
+from flows.experiment.feature_jobs import (
     SnapshotChangedError,
     WindowSource,
     fill_missing,
     missing_features,
 )
-from flows.provenance import provenance
-from flows.representations import compared, described
+from flows.experiment.fold_jobs import (
+    Outcomes,
+    benchmark_records,
+    cells,
+    evolving,
+    plan_all,
+    run_folds,
+)
+from flows.experiment.folder import is_complete, keep_evaluation, result_rows
+from flows.experiment.provenance import provenance
+from flows.experiment.representations import compared, described
+from flows.experiment.state import NothingTrainedError, look
+from flows.runtime.dask_pool import worker_pool
 from storage.publish import republish
 from storage.snapshot import open_index
-from tests.deaps.benchmarks.labelled_store import make_labelled_store
+from tests.deaps.probing.labelled_store import make_labelled_store
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from flows.config import ExecutionSettings
-from flows.job import Job
+from flows.ingest.job import Job
 from flows.preprocess import Batch, make_batches, make_chunks
 from preprocessing.config import QualitySettings, SignalSettings
 from preprocessing.recording import FoundRecording, Role

@@ -14,12 +14,12 @@ from typer.testing import CliRunner, Result
 
 from flows.cli import app
 from flows.config import Settings
-from flows.event_log import EventLog
-from flows.publication import publish_scan
-from flows.recording_work import preprocess_chunk
-from flows.scan import scan
-from flows.stage_events import log_publication, log_recordings, log_scan
-from flows.summary import dataset_rows, problem_rows, summarise
+from flows.ingest.publication import publish_scan
+from flows.ingest.recording import preprocess_chunk
+from flows.ingest.scan import scan
+from flows.ingest.summary import dataset_rows, problem_rows, summarise
+from flows.monitoring.event_log import EventLog
+from flows.monitoring.stage_events import log_publication, log_recordings, log_scan
 from tests.flows.inline import ask, settings_for
 from tests.flows.tiny_project import environment, make_project
 from tests.planted_identities import (
@@ -113,7 +113,7 @@ def test_no_command_says_a_trace(settings: Settings, command: tuple[str, ...]) -
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from deaps import Encoder
-    from deaps.checkpoints import save_encoder
+    from deaps.training.checkpoints import save_encoder
 
     path = tmp_path_factory.mktemp("encoder") / "encoder.safetensors"
     save_encoder(path, Encoder(), {"architecture": "encoder", "settings": "{}"})

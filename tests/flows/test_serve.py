@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from flows.flow_start import start_flow
+from flows.runtime.flow_start import start_flow
 from tests.flows.prefect_processes import (
     BIN,
     Api,

@@ -14,7 +14,7 @@ from storage import window_path
 from storage.publish import publish
 from storage.schema import DatasetRow, RecordingRow, SourceFile, Status, WindowColumns
 from storage.snapshot import Snapshot
-from storage.window_file import write_window_file
+from storage.windows.file import write_window_file
 
 SETTINGS = {"highpass_hz": 0.5}
 

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from storage import DatasetRow, RecordingRow, Snapshot, Status, open_index
-from storage.index_check import PublicationError
+from storage.index.check import PublicationError
 from storage.publish import publish
 from tests.storage.made_store import (
     SETTINGS,
@@ -140,7 +140,7 @@ def test_a_duplicate_is_published_without_windows_and_revives(root: Path) -> Non
     assert fetch(root, "SELECT name, reason FROM quarantined") == [("r2", "duplicate of r1")]
     assert fetch(root, "SELECT DISTINCT recording_id FROM windows") == [(1,)]
     with open_index(root) as index:
-        from storage.published import read_rows
+        from storage.index.published import read_rows
 
         kept = read_rows(index)[1]
     assert kept.path == copy.path

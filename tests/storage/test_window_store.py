@@ -154,7 +154,7 @@ def _write_normalised(root: Path, row: RecordingRow, mv: np.ndarray) -> Recordin
 
 
 def test_constant_windows_become_zeros(root: Path) -> None:
-    from storage.normalisation import DatasetScaling, normalise_windows
+    from storage.windows.normalisation import DatasetScaling, normalise_windows
 
     windows = np.full((2, 1000), 3, np.float32)
     nothing = DatasetScaling(np.empty(0, np.float32), np.empty(0, np.float32))

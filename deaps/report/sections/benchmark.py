@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deaps.evaluation import Benchmark, BenchmarkFacts, Evaluation, Representation
-from deaps.paper_figures import CLASS_COLUMNS_NOTE, paper_figure
+from deaps.paper import CLASS_COLUMNS_NOTE, paper_figure
 from deaps.report.cells import NOT_RUN, UNDEFINED, paper_cell, score_cell
 from deaps.report.columns import MetricColumn, metric_columns
 from deaps.report.figures.accuracy import AccuracyRow, accuracy_plot

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from deaps.benchmarks import BENCHMARKS
-from deaps.benchmarks.fitting import Fitting
-from deaps.benchmarks.labelled_windows import NotRunError
-from deaps.benchmarks.plan import Plan, outcome, plan_benchmark, windows_of
 from deaps.config import BenchmarkSettings
+from deaps.probing.fold_job import Fitting
+from deaps.probing.labelled_windows import NotRunError
+from deaps.probing.plan import Plan, outcome, plan_benchmark, windows_of
 from storage.snapshot import open_index
-from tests.deaps.benchmarks.labelled_store import (
+from tests.deaps.probing.labelled_store import (
     SETTINGS,
     make_labelled_store,
     table_of,

@@ -11,10 +11,10 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from deaps.batch import Batch
 from deaps.config import DeapsSettings, ModelSettings, TfcSettings
 from deaps.methods import METHODS, Method, build_method
-from tests.deaps.made_batches import made_batch
+from deaps.sampling.batch import Batch
+from tests.deaps.sampling.made_batches import made_batch
 
 WORLD = 2
 CASES = {name: (name, ModelSettings()) for name in METHODS} | {

@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 import torch
 
-from deaps.batch import Views
 from deaps.config import DeapsSettings, ModelSettings
 from deaps.losses.cosine import static_loss
 from deaps.losses.covariance import covariance_loss
 from deaps.losses.gradual import Triplet, gradual_loss, gradual_mask
 from deaps.methods.byol import Byol
 from deaps.methods.deaps import Deaps
-from tests.deaps.made_batches import made_batch
+from deaps.sampling.batch import Views
+from tests.deaps.sampling.made_batches import made_batch
 
 
 def made(**overrides: object) -> Deaps:

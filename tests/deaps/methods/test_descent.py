@@ -7,7 +7,7 @@ import torch
 
 from deaps.config import ModelSettings
 from deaps.methods import METHODS, build_method
-from tests.deaps.made_batches import made_batch
+from tests.deaps.sampling.made_batches import made_batch
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from deaps.batch import Views
 from deaps.config import ModelSettings
 from deaps.losses.mixing_up import mixing_up_loss
 from deaps.methods.mixing_up import MixingUp, mixing_share
-from tests.deaps.made_batches import made_batch
+from deaps.sampling.batch import Views
+from tests.deaps.sampling.made_batches import made_batch
 
 
 def test_shares_are_beta_distributed() -> None:

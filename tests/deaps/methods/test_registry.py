@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from deaps.batch import Views
 from deaps.config import ContrastSettings, DeapsSettings, ModelSettings
 from deaps.ladder import LADDER
 from deaps.methods import METHODS, build_method
 from deaps.methods.byol import Byol
 from deaps.methods.deaps import Deaps
 from deaps.methods.mixing_up import MixingUp
+from deaps.sampling.batch import Views
 
 VIEWS = {
     "deaps": Views.QUADRUPLE,

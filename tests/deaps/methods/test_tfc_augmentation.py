@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from deaps.batch import Views
 from deaps.methods.tfc_augmentation import Draws, augment_frequency, augment_time
-from tests.deaps.made_batches import made_batch
+from deaps.sampling.batch import Views
+from tests.deaps.sampling.made_batches import made_batch
 
 BATCH = made_batch(Views.SINGLE, 20)
 SPECTRA = torch.full((20, 1000), 2.0)

@@ -31,7 +31,7 @@ from deaps.evaluation import (
     TrainingCurve,
     Trial,
 )
-from deaps.paper_figures import FEATURES, SPAN_S, paper_figure
+from deaps.paper import FEATURES, SPAN_S, paper_figure
 
 METHODS = {
     "deaps": "DEAPS",

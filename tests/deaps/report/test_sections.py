@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from deaps.evaluation import Benchmark, Evaluation, Provenance
-from deaps.report.content import report_sections
+from deaps.report.outline import report_sections
 from deaps.report.parts import Bullets, Figure, Map, Matrices, Notice, Section, Table
 from deaps.report.sections.absent import absent_section
 from deaps.report.sections.benchmark import benchmark_section

@@ -1,0 +1,78 @@
+"""Inner folds, on the Challenge's training side alone: what settings may be chosen by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+import duckdb
+import numpy as np
+
+from deaps.benchmarks.challenge import CLASSES, challenge_examples
+from deaps.benchmarks.interface import Benchmark
+from deaps.config import BenchmarkSettings
+from deaps.probing.examples import Examples, Fold
+from deaps.probing.folds import few_labels, subject_folds
+
+
+def _training_side(
+    index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
+) -> tuple[Examples, tuple[str, ...]]:
+    found, left_out = challenge_examples(index, settings)
+    return found.keep(found.sides == "train"), left_out
+
+
+class InnerFolds(Benchmark):
+    """Many labels: five folds."""
+
+    name = "inner-folds"
+    title = "Inner folds, many labels"
+    classes: ClassVar[tuple[str, ...]] = CLASSES
+    reported = False
+
+    def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
+        """Return the data set it needs."""
+        return (settings.challenge,)
+
+    def protocol(self, settings: BenchmarkSettings) -> str:
+        """Return what is fitted on what and tested on what."""
+        return f"{settings.folds} folds over the training recordings of {settings.challenge}."
+
+    def examples(
+        self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
+    ) -> tuple[Examples, tuple[str, ...]]:
+        """Return the training recordings."""
+        return _training_side(index, settings)
+
+    def folds(self, examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
+        """Return seeded folds."""
+        return subject_folds(examples, settings.folds, settings.seed)
+
+
+class InnerFewLabels(InnerFolds):
+    """Few labels: AFib or not, fitted on some recordings of each."""
+
+    name = "inner-few"
+    title = "Inner folds, few labels"
+    classes = ("not AFib", "AFib")
+    positive = "AFib"
+
+    def protocol(self, settings: BenchmarkSettings) -> str:
+        """Return what is fitted on what and tested on what."""
+        return (
+            f"AFib or not, fitted on {settings.few_recordings} training recordings of each in "
+            f"{settings.challenge}, tested on its other training recordings; mean over "
+            f"{settings.few_draws} draws."
+        )
+
+    def examples(
+        self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
+    ) -> tuple[Examples, tuple[str, ...]]:
+        """Return the training recordings, AFib or not."""
+        found, left_out = _training_side(index, settings)
+        is_afib = found.labels == CLASSES.index("AFib")
+        return replace(found, labels=is_afib.astype(np.int8)), left_out
+
+    def folds(self, examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
+        """Return the draws."""
+        return few_labels(examples, settings.few_recordings, settings.few_draws, settings.seed)

@@ -1,0 +1,75 @@
+"""An encoder as ONNX, for use without torch."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from deaps.models.encoder import Encoder
+from deaps.models.encoder_file import load_encoder
+from storage.atomic import replacing
+from storage.errors import DeapsError
+from storage.schema import WINDOW_SAMPLES
+
+_TOLERANCE = 1e-4
+_WINDOWS_COMPARED = 5
+
+
+def export_onnx(encoder: Path | None, out: Path) -> float:
+    """Write an encoder as ONNX: ``windows`` (n, 1000) to ``representations`` (n, d).
+
+    Returns the largest difference from torch on random windows.
+
+    Raises
+    ------
+    ValueError
+        If that is more than 1e-4; nothing is written then.
+    """
+    module = _Unchunked(load_encoder(encoder))
+    example = torch.randn(2, WINDOW_SAMPLES)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(out) as temporary, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the exporter warns of its own deprecations
+        torch.onnx.export(
+            module,
+            (example,),
+            temporary,
+            input_names=["windows"],
+            output_names=["representations"],
+            dynamic_shapes=({0: torch.export.Dim("n", min=1)},),
+            dynamo=True,
+            external_data=False,
+            verbose=False,
+        )
+        difference = _difference(module, temporary)
+        if difference > _TOLERANCE:
+            raise DeapsError(f"the ONNX encoder differs from torch by {difference:.1e}")
+    return difference
+
+
+class _Unchunked(torch.nn.Module):
+    """An encoder without its chunks: a graph cannot depend on the number of windows."""
+
+    def __init__(self, encoder: torch.nn.Module) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+    def forward(self, windows: torch.Tensor) -> torch.Tensor:
+        encode = self.encoder.encode if isinstance(self.encoder, Encoder) else self.encoder
+        result: torch.Tensor = encode(windows)
+        return result
+
+
+def _difference(module: torch.nn.Module, path: Path) -> float:
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    windows = np.random.default_rng(0).normal(size=(_WINDOWS_COMPARED, WINDOW_SAMPLES))
+    given = windows.astype(np.float32)
+    (found,) = session.run(None, {"windows": given})
+    with torch.inference_mode():
+        expected = module(torch.from_numpy(given)).numpy()
+    return float(np.abs(found - expected).max())

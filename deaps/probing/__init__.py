@@ -1,0 +1,1 @@
+"""Probing: fit classifiers on frozen features, on guarded splits, and score them."""

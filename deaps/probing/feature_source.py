@@ -1,0 +1,64 @@
+"""Where features come from: a trained encoder, a random one, or classical measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from deaps.embed import embed_windows
+from deaps.floors.classical import classical_features
+from deaps.models.encoder import Encoder
+from deaps.models.encoder_file import load_encoder
+from storage.config import Normalisation
+from storage.digest import digest_of, file_sha256
+
+_VERSION = 1
+"""Raised when the same source would give other features than before."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSource:
+    """What turns windows into features.
+
+    ``encoder`` is the file of a trained encoder, ``seed`` that of a random one's weights.
+    """
+
+    kind: Literal["encoder", "random", "classical"]
+    normalise: Normalisation
+    encoder: Path | None = None
+    seed: int = 0
+
+    def digest(self) -> str:
+        """Return a digest of all that the features depend on, beside the windows."""
+        content = file_sha256(self.encoder) if self.encoder else ""
+        return digest_of(_VERSION, self.kind, self.normalise, content, self.seed)
+
+    def features(
+        self, windows: NDArray[np.float32], *, device: torch.device | str = "cpu"
+    ) -> NDArray[np.float32]:
+        """Return the features, (n, d), of windows, (n, 1000)."""
+        if self.kind == "classical":
+            return classical_features(windows)
+        if self.encoder is not None:
+            return embed_windows(_loaded(self.encoder), windows, device=device)
+        return embed_windows(random_encoder(self.seed), windows, device=device)
+
+
+def random_encoder(seed: int) -> Encoder:
+    """Return an encoder with fresh weights, the same for the same seed."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return Encoder()
+
+
+@lru_cache(maxsize=1)
+def _loaded(path: Path) -> nn.Module:
+    """Return the encoder in a file; a worker is given one block after the other of it."""
+    return load_encoder(path)

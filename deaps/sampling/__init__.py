@@ -1,0 +1,1 @@
+"""Sampling: which windows of the index make up each batch, and reading them."""

@@ -1,0 +1,1 @@
+"""Training: run folders, checkpoints, metrics, devices and processes."""

@@ -1,0 +1,149 @@
+"""Checkpoints: everything that a run needs to go on bit for bit, and the encoder alone.
+
+A checkpoint is a folder, written under a temporary name and renamed: ``weights.safetensors``,
+``state.pt`` (optimiser and random numbers, readable with ``weights_only=True``) and
+``checkpoint.json`` (step, what it belongs to, the other files' digests).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from storage.atomic import fsync_path, replacing
+from storage.digest import file_sha256
+from storage.errors import DeapsError
+
+CHECKPOINTS = "checkpoints"
+ENCODERS = "encoders"
+_WEIGHTS, _STATE, _ABOUT = "weights.safetensors", "state.pt", "checkpoint.json"
+
+
+class CheckpointError(DeapsError):
+    """A checkpoint that is damaged or belongs to something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a checkpoint says of itself."""
+
+    step: int
+    method: str
+    config_digest: str
+    sha256: dict[str, str]
+
+
+def save_checkpoint(
+    run: Path,
+    step: int,
+    *,
+    method: nn.Module,
+    method_name: str,
+    config_digest: str,
+    state: dict[str, Any],
+    keep: int,
+) -> Path:
+    """Write the checkpoint of ``step`` and remove all but the newest ``keep``."""
+    folder = run / CHECKPOINTS / f"step-{step:08d}"
+    temporary = folder.with_name(f".{folder.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    save_file(_plain_weights(method), temporary / _WEIGHTS)
+    torch.save(state, temporary / _STATE)
+    digests = {name: file_sha256(temporary / name) for name in (_WEIGHTS, _STATE)}
+    about = About(step, method_name, config_digest, digests)
+    (temporary / _ABOUT).write_text(json.dumps(asdict(about), indent=1) + "\n")
+    for name in (_WEIGHTS, _STATE, _ABOUT):
+        fsync_path(temporary / name)
+    shutil.rmtree(folder, ignore_errors=True)
+    temporary.rename(folder)
+    fsync_path(folder.parent)
+    for old in _checkpoints(run)[:-keep]:
+        shutil.rmtree(old)
+    return folder
+
+
+def load_checkpoint(
+    run: Path,
+    *,
+    method: nn.Module,
+    method_name: str,
+    config_digest: str,
+    say: Callable[[str], None],
+) -> tuple[int, dict[str, Any]] | None:
+    """Load the newest whole checkpoint into ``method``; return its step and state, or None.
+
+    A damaged one is passed over, said, and the one before it tried.
+
+    Raises
+    ------
+    CheckpointError
+        If a whole checkpoint belongs to another method or configuration.
+    """
+    for folder in reversed(_checkpoints(run)):
+        try:
+            about, weights, state = _read(folder)
+        except CheckpointError as error:
+            say(f"{error}; going back to the checkpoint before it")
+            continue
+        if about.method != method_name or about.config_digest != config_digest:
+            raise CheckpointError(
+                f"{folder} belongs to method {about.method!r} with configuration "
+                f"{about.config_digest[:12]}, not to {method_name!r} with {config_digest[:12]}"
+            )
+        method.load_state_dict(weights)
+        return about.step, state
+    return None
+
+
+def save_encoder(path: Path, encoder: nn.Module, about: dict[str, str]) -> None:
+    """Write an encoder's weights alone, with what made them in the file's metadata."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary:
+        save_file(_plain_weights(encoder), temporary, metadata=about)
+
+
+def encoder_path(run: Path, step: int) -> Path:
+    """Return where a run keeps the encoder of one step."""
+    return run / ENCODERS / f"step-{step:08d}.safetensors"
+
+
+def encoder_files(run: Path) -> Iterator[tuple[int, Path]]:
+    """Yield the steps and files of a run's encoders, in order."""
+    for path in sorted((run / ENCODERS).glob("step-*.safetensors")):
+        yield encoder_step(path), path
+
+
+def encoder_step(path: Path) -> int:
+    """Return the step that an encoder's file is named after."""
+    return int(path.stem.removeprefix("step-"))
+
+
+def _read(folder: Path) -> tuple[About, dict[str, Tensor], dict[str, Any]]:
+    try:
+        about = About(**json.loads((folder / _ABOUT).read_bytes()))
+        for name, digest in about.sha256.items():
+            if file_sha256(folder / name) != digest:
+                raise CheckpointError(f"{folder / name} is damaged")
+        weights = load_file(folder / _WEIGHTS)
+        state = torch.load(folder / _STATE, weights_only=True, map_location="cpu")
+    except (OSError, TypeError, json.JSONDecodeError, SafetensorError, RuntimeError) as error:
+        raise CheckpointError(f"{folder} is damaged ({type(error).__name__})") from error
+    return about, weights, state
+
+
+def _checkpoints(run: Path) -> list[Path]:
+    return sorted((run / CHECKPOINTS).glob("step-*"))
+
+
+def _plain_weights(module: nn.Module) -> dict[str, Tensor]:
+    return {name: value.contiguous().cpu() for name, value in module.state_dict().items()}

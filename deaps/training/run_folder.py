@@ -1,0 +1,176 @@
+"""A run's folder: what is trained, on which snapshot, and whether it is finished.
+
+``config.toml`` is written first and says all that the training depends on; ``index.duckdb`` is
+the snapshot that it started from, hard-linked; ``run.json`` is written last.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tomllib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from deaps.config import ModelSettings, SamplingSettings, TrainingSettings
+from storage.atomic import replacing
+from storage.config import Normalisation
+from storage.digest import digest_of
+from storage.errors import DeapsError
+from storage.index.results import RUN_NAME
+from storage.layout import INDEX_NAME, RUNS_FOLDER, index_path
+from storage.snapshot import open_index, read_snapshot
+
+CONFIG_NAME = "config.toml"
+_DIGEST_LENGTH = 10
+
+
+class RunError(DeapsError):
+    """A run that cannot be opened; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingPlan:
+    """What a training depends on, beside the snapshot."""
+
+    method: str
+    model: ModelSettings
+    sampling: SamplingSettings
+    training: TrainingSettings
+    normalise: Normalisation
+
+    @property
+    def iterations(self) -> int:
+        """Steps of this method."""
+        is_tfc = self.method == "tf-c"
+        return self.training.tfc_iterations if is_tfc else self.training.iterations
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values, in the words of the configuration."""
+        return {
+            "method": self.method,
+            "normalise": self.normalise,
+            "model": self.model.model_dump(mode="json"),
+            "sampling": self.sampling.model_dump(mode="json"),
+            "training": self.training.model_dump(mode="json"),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One training: its folder, its plan and the snapshot it is trained on."""
+
+    folder: Path
+    plan: TrainingPlan
+    snapshot_id: str
+    started_at: str
+
+    @property
+    def name(self) -> str:
+        """Name of the run: the method and the beginning of the digest."""
+        return self.folder.name
+
+    @property
+    def store(self) -> Path:
+        """Root of the store that holds the run."""
+        return self.folder.parent.parent
+
+    @property
+    def index(self) -> Path:
+        """The index that the run started from."""
+        return self.folder / INDEX_NAME
+
+    @property
+    def config_digest(self) -> str:
+        """Digest of plan and snapshot."""
+        return digest_of(self.plan.as_dict(), self.snapshot_id)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the training is complete."""
+        return (self.folder / RUN_NAME).exists()
+
+
+def create_run(store: Path, plan: TrainingPlan) -> Run:
+    """Return the run of ``plan`` on the published snapshot; an earlier one is found again."""
+    with open_index(store) as index:
+        snapshot_id = read_snapshot(index).snapshot_id
+    folder = run_path(store, plan, snapshot_id)
+    if not (folder / CONFIG_NAME).exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        _link(index_path(store), folder / INDEX_NAME)
+        values = {"snapshot": snapshot_id, "started_at": _now()} | plan.as_dict()
+        with replacing(folder / CONFIG_NAME) as temporary:
+            temporary.write_text(to_toml(values), encoding="utf-8")
+    return open_run(folder)
+
+
+def run_path(store: Path, plan: TrainingPlan, snapshot_id: str) -> Path:
+    """Return the folder of the run of ``plan`` on a snapshot, whether it is there or not."""
+    digest = digest_of(plan.as_dict(), snapshot_id)
+    return store.resolve() / RUNS_FOLDER / f"{plan.method}-{digest[:_DIGEST_LENGTH]}"
+
+
+def open_run(folder: Path) -> Run:
+    """Return the run in ``folder``.
+
+    Raises
+    ------
+    RunError
+        If there is none.
+    """
+    try:
+        values = tomllib.loads((folder / CONFIG_NAME).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RunError(f"no run at {folder}: it has no {CONFIG_NAME}") from None
+    plan = TrainingPlan(
+        method=values["method"],
+        model=ModelSettings.model_validate(values["model"]),
+        sampling=SamplingSettings.model_validate(values["sampling"]),
+        training=TrainingSettings.model_validate(values["training"]),
+        normalise=values["normalise"],
+    )
+    return Run(folder, plan, values["snapshot"], values["started_at"])
+
+
+def finish_run(run: Run, **facts: Any) -> None:
+    """Write the mark of completion, with what the index's ``runs`` table tells of the run."""
+    told = {
+        "run": run.name,
+        "method": run.plan.method,
+        "snapshot": run.snapshot_id,
+        "started_at": run.started_at,
+        "finished_at": _now(),
+        "iterations": run.plan.iterations,
+        "config": run.plan.as_dict(),
+    } | facts
+    with replacing(run.folder / RUN_NAME) as temporary:
+        temporary.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+
+def to_toml(values: dict[str, Any], table: str = "") -> str:
+    """Return nested tables of plain values as TOML; None is left out."""
+    plain = {k: v for k, v in values.items() if not isinstance(v, dict) and v is not None}
+    # JSON's numbers, strings, booleans and lists are TOML's too.
+    lines = [f"{key} = {json.dumps(value)}" for key, value in plain.items()]
+    text = (f"[{table}]\n" if table else "") + "".join(f"{line}\n" for line in lines)
+    for key, value in values.items():
+        if isinstance(value, dict):
+            text += "\n" + to_toml(value, f"{table}.{key}" if table else key)
+    return text
+
+
+def _link(source: Path, target: Path) -> None:
+    """Hard-link the index; copy it where the file system cannot link."""
+    target.unlink(missing_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

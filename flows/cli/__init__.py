@@ -1,0 +1,32 @@
+"""The ``deaps`` command."""
+
+from __future__ import annotations
+
+import typer
+
+from flows.cli.data import doctor, fetch, gc, preprocess, query, scan, synth
+from flows.cli.models import embed, export, train
+from flows.cli.pipeline import evaluate, report, run
+from flows.cli.serve import serve
+from flows.cli.store import status
+
+app = typer.Typer(
+    name="deaps",
+    help="From raw ECG recordings to quality-scored windows, representations and a report.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+_COMMANDS = (
+    run,
+    *(synth, fetch, scan, preprocess, train, evaluate, report),
+    *(embed, export, query, doctor, gc, serve, status),
+)
+for command in _COMMANDS:
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

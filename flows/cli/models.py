@@ -1,0 +1,89 @@
+"""The commands of the training half: each is a thin shell over one library call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+
+from deaps.config import METHOD_NAMES, MethodName
+from flows.cli.flow_context import around_flow
+from flows.cli.options import Config, Overrides, Preset, settings_from, stop
+
+Encoder = Annotated[
+    Path | None, typer.Option(help="Encoder file (default: the one that is shipped).")
+]
+
+
+def train(
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help=f"{', '.join(METHOD_NAMES)}; may be repeated (default: deaps)."),
+    ] = None,
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Train methods on the published snapshot; go on where an earlier training stopped.
+
+    Example: deaps train --method deaps --set training.iterations=1000
+    """
+    settings = settings_from(preset, config, overrides)
+    if unknown := [name for name in method or () if name not in METHOD_NAMES]:
+        stop(f"no method {unknown[0]!r}; possible: {', '.join(METHOD_NAMES)}")
+    from deaps.train import NonFiniteError
+
+    try:
+        with around_flow():
+            from flows.train import train as train_flow
+
+            names = train_flow(
+                methods=cast("list[MethodName] | None", method),
+                preset=preset,
+                config=str(config) if config else None,
+                overrides=overrides,
+            )
+    except (NonFiniteError, OSError, ValueError) as error:
+        stop(str(error))
+    for name in names:
+        typer.echo(f"run: {settings.store.root / 'runs' / name}")
+
+
+def embed(
+    source: Annotated[str, typer.Argument(help="A recording's file, or a data set's name.")],
+    out: Annotated[Path, typer.Option(help="Parquet file to write.")] = Path("embeddings.parquet"),
+    encoder: Encoder = None,
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Write the representation of every window of a file or a data set to Parquet.
+
+    Example: deaps embed night.edf --out night.parquet
+    """
+    settings = settings_from(preset, config, overrides)
+    from flows.embed import embed_source
+
+    try:
+        n_windows = embed_source(settings, source, encoder, out)
+    except (OSError, ValueError) as error:
+        stop(str(error))
+    typer.echo(f"{n_windows:,} windows: {out}")
+
+
+def export(
+    out: Annotated[Path, typer.Argument(help="ONNX file to write.")],
+    encoder: Encoder = None,
+) -> None:
+    """Write an encoder as ONNX, checked against torch.
+
+    Example: deaps export encoder.onnx --encoder store/runs/RUN/encoders/step-00030000.safetensors
+    """
+    from deaps.models.onnx_export import export_onnx
+
+    try:
+        difference = export_onnx(encoder, out)
+    except (OSError, ValueError) as error:
+        stop(str(error))
+    typer.echo(f"{out}: differs from torch by at most {difference:.1e}")

@@ -1,0 +1,1 @@
+"""Experiments: what is trained and compared, how far it is, and the jobs that do it."""

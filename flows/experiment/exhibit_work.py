@@ -1,0 +1,215 @@
+"""What the report shows beside the tables, from features, runs and the index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from deaps import evaluation
+from deaps.benchmarks.afib_windows import CLASSES
+from deaps.exhibits.curves import training_curve
+from deaps.exhibits.evolution import evolution_exhibit
+from deaps.exhibits.pca import pca_exhibit
+from deaps.exhibits.point_map import embedding_map
+from deaps.exhibits.quality_examples import quality_counts, quality_examples
+from deaps.exhibits.strips import CAPTIONS, choose_strips, strip
+from deaps.probing.examples import Windows
+from deaps.probing.features import read_features
+from deaps.probing.plan import Plan
+from deaps.training.checkpoints import encoder_step
+from deaps.training.metrics import read_metrics
+from deaps.training.run_folder import Run
+from flows.config import Settings
+from flows.experiment.fold_jobs import Outcomes, evolving
+from flows.experiment.representations import Compared
+from storage.window_store import WindowStore
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_AFIB_BENCHMARKS = ("afib-loo", "afib-transfer")
+_SINUS = "N"
+_MAPPED = ("challenge2017", *_AFIB_BENCHMARKS)
+
+
+class Exhibits:
+    """Collects the parts of the document, and what is absent with its reason."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        index: duckdb.DuckDBPyConnection,
+        plans: Mapping[str, Plan],
+        items: Sequence[Compared],
+    ) -> None:
+        self.settings, self.index, self.plans, self.items = settings, index, plans, items
+        self.seed = settings.benchmarks.seed
+        self.store = WindowStore(settings.store.root, normalise=settings.store.normalise)
+        self.absent: list[str] = []
+
+    def all(self, runs: Mapping[str, Run], outcomes: Outcomes) -> dict[str, Any]:
+        """Return the fields of `evaluation.Evaluation` that hold exhibits."""
+        return {
+            "pca": self.pca(),
+            "evolution": self.evolution(outcomes),
+            "training": self.curves(runs),
+            "quality": quality_counts(self.index),
+            "strips": self.strips(),
+            "quality_examples": quality_examples(self.index, self.store, seed=self.seed),
+            "map": self.map(),
+            "absent": tuple(self.absent),
+        }
+
+    def pca(self) -> tuple[evaluation.Pca, ...]:
+        """Return the principal components of every method and of the random encoder."""
+        plan = self._afib_plan("pca")
+        if plan is None:
+            return ()
+        examples = plan.examples
+        is_afib = examples.labels == CLASSES.index("AFib")
+        shown = [item for item in self._last() if item.source.kind != "classical"]
+        dataset = plan.benchmark.datasets(plan.settings)[-1]
+        made = (
+            self._tried(
+                f"pca of {item.name}",
+                pca_exhibit,
+                item.name,
+                dataset,
+                read_features(item.features).of(examples.windows),
+                examples.subjects,
+                is_afib,
+                seed=self.seed,
+            )
+            for item in shown
+        )
+        return tuple(pca for pca in made if pca is not None)
+
+    def evolution(self, outcomes: Outcomes) -> tuple[evaluation.Evolution, ...]:
+        """Return how accuracy changed over each method's training."""
+        followed = evolving(self.plans)
+        found: dict[tuple[str, str], dict[int, float]] = {}
+        last = {cell.representation for cell in outcomes if cell.step is not None}
+        for cell, outcome in outcomes.items():
+            if cell.benchmark in followed and cell.representation in last:
+                step = cell.step if cell.step is not None else self._last_step(cell.representation)
+                points = found.setdefault((cell.representation, cell.benchmark), {})
+                points[step] = outcome.scores[0].value
+        if not found:
+            self.absent.append("evolution: no earlier encoder files of a method were evaluated")
+        made = (
+            self._tried(
+                f"evolution of {name}",
+                evolution_exhibit,
+                name,
+                benchmark,
+                sorted(points),
+                [points[step] for step in sorted(points)],
+            )
+            for (name, benchmark), points in found.items()
+        )
+        return tuple(evolution for evolution in made if evolution is not None)
+
+    def curves(self, runs: Mapping[str, Run]) -> tuple[evaluation.TrainingCurve, ...]:
+        """Return what every run logged."""
+        made = (
+            self._tried(f"training of {name}", training_curve, name, read_metrics(run.folder))
+            for name, run in runs.items()
+        )
+        return tuple(curve for curve in made if curve is not None)
+
+    def strips(self) -> tuple[evaluation.Strip, ...]:
+        """Return one subject normal and in AFib, and a second subject."""
+        plan = self._afib_plan("strips")
+        if plan is None:
+            return ()
+        examples = plan.examples
+        is_afib = examples.labels == CLASSES.index("AFib")
+        quality, rhythm = self._known(examples.windows)
+        shown = np.flatnonzero(is_afib | (rhythm == _SINUS))
+        windows = examples.windows.at(shown)
+        chosen = self._tried(
+            "strips",
+            choose_strips,
+            windows.recording_id,
+            windows.row,
+            examples.subjects[shown],
+            is_afib[shown],
+            quality[shown],
+        )
+        if chosen is None:
+            return ()
+        read = self._read(windows.at(np.array(chosen)))
+        return tuple(strip(caption, window) for caption, window in zip(CAPTIONS, read, strict=True))
+
+    def map(self) -> evaluation.EmbeddingMap | None:
+        """Return a map of DEAPS's representations, or of the first method there is."""
+        plan = next((self.plans[name] for name in _MAPPED if name in self.plans), None)
+        mapped = next((item for item in self._last() if item.source.kind == "encoder"), None)
+        if plan is None or mapped is None:
+            self.absent.append("map: no labelled data set, or no finished run")
+            return None
+        examples = plan.examples
+        _, first = np.unique(examples.owner, return_index=True)
+        windows = examples.windows.at(first)
+        return self._tried(
+            "map",
+            embedding_map,
+            mapped.name,
+            read_features(mapped.features).of(windows),
+            self._read(windows),
+            [plan.benchmark.classes[label] for label in examples.labels],
+            examples.subjects,
+            seed=self.seed,
+        )
+
+    def _tried(
+        self, what: str, make: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T | None:
+        """Return what ``make`` makes; where the data do not allow it, note why."""
+        try:
+            return make(*args, **kwargs)
+        except ValueError as error:
+            self.absent.append(f"{what}: {error}")
+            return None
+
+    def _last(self) -> list[Compared]:
+        """Return representations of methods and floors at their last step."""
+        methods = set(self.settings.experiment.methods)
+        return [
+            item
+            for item in self.items
+            if item.step is None and (item.name in methods or item.source.kind != "encoder")
+        ]
+
+    def _last_step(self, name: str) -> int:
+        (encoder,) = (i.source.encoder for i in self.items if i.name == name and i.step is None)
+        return encoder_step(encoder) if encoder is not None else 0
+
+    def _afib_plan(self, what: str) -> Plan | None:
+        for name in _AFIB_BENCHMARKS:
+            if name in self.plans:
+                return self.plans[name]
+        self.absent.append(f"{what}: no data set with AFib labelled window by window")
+        return None
+
+    def _read(self, windows: Windows) -> NDArray[np.float32]:
+        return self.store.read(windows.recording_id, windows.row)
+
+    def _known(self, windows: Windows) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return quality and rhythm of windows, in their order."""
+        wanted = {"ids": windows.recording_id.tolist(), "rows": windows.row.tolist()}
+        sql = """
+            SELECT w.quality::VARCHAR AS quality, coalesce(w.rhythm::VARCHAR, '') AS rhythm
+            FROM (
+                SELECT unnest($ids) AS recording_id, unnest($rows) AS "row",
+                       unnest(range(len($ids))) AS place
+            ) AS a
+            JOIN windows w USING (recording_id, "row")
+            ORDER BY place
+        """
+        found = self.index.execute(sql, wanted).fetchnumpy()
+        return found["quality"], found["rhythm"]

@@ -1,0 +1,135 @@
+"""Features of all windows that the benchmarks use, computed by the workers block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from deaps.probing.examples import Windows
+from deaps.probing.feature_source import FeatureSource
+from deaps.probing.features import write_features
+from flows.experiment.representations import Compared
+from storage.config import Normalisation
+from storage.errors import DeapsError
+from storage.window_store import WindowStore
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_ENCODED = 1024
+"""Windows of a block that an encoder takes: some seconds of a core."""
+
+_MEASURED = 128
+"""Windows of a block whose classical features are taken."""
+
+
+class SnapshotChangedError(DeapsError):
+    """The windows of an evaluation are no longer those that are published."""
+
+
+class Block(NamedTuple):
+    """Some windows of one representation: the number of the item, and which windows."""
+
+    item: int
+    part: slice
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSource:
+    """A snapshot's windows, for any process that sees the store."""
+
+    root: Path
+    snapshot_id: str
+    """What the features are of: a snapshot published meanwhile has other windows."""
+
+    def read(self, windows: Windows, normalise: Normalisation) -> NDArray[np.float32]:
+        """Return windows as the training of an encoder saw them, (n, 1000)."""
+        return _store(self, normalise).read(windows.recording_id, windows.row)
+
+
+def fill_missing(
+    source: WindowSource,
+    items: Sequence[Compared],
+    windows: Windows,
+    *,
+    client: Client,
+    device: torch.device,
+    advance: Callable[[int], None] = lambda n: None,
+) -> None:
+    """Compute the features of every item that has no file yet; each is written when complete.
+
+    Workers do it, each with one core; where there is an accelerator, this process encodes.
+    """
+    missing = missing_features(items)
+    found: dict[int, dict[int, NDArray[np.float32]]] = {i: {} for i in range(len(missing))}
+    for block, features in _blocks(source, missing, windows, client, device):
+        parts = found[block.item]
+        parts[block.part.start] = features
+        advance(len(features))
+        if sum(map(len, parts.values())) == len(windows):
+            whole = np.concatenate([parts[start] for start in sorted(parts)])
+            write_features(missing[block.item].features, windows, whole)
+            del found[block.item]
+
+
+def missing_features(items: Sequence[Compared]) -> list[Compared]:
+    """Return the items whose features are not there yet."""
+    return [item for item in items if not item.features.exists()]
+
+
+def _blocks(
+    source: WindowSource,
+    items: Sequence[Compared],
+    windows: Windows,
+    client: Client,
+    device: torch.device,
+) -> Iterator[tuple[Block, NDArray[np.float32]]]:
+    """Yield the features of every block, in the order in which they are ready."""
+    from distributed import as_completed
+
+    jobs = {}
+    for number, item in enumerate(items):
+        here = device.type != "cpu" and item.source.kind != "classical"
+        for part in _parts(item, windows):
+            some = windows.at(part)
+            if here:
+                yield Block(number, part), block_features(source, item.source, some, device)
+            else:
+                job = client.submit(block_features, source, item.source, some, pure=False)
+                jobs[job] = Block(number, part)
+    for job in as_completed(jobs):
+        yield jobs[job], job.result()
+        job.release()
+
+
+def block_features(
+    source: WindowSource,
+    of: FeatureSource,
+    windows: Windows,
+    device: torch.device | str = "cpu",
+) -> NDArray[np.float32]:
+    """Return the features of some windows; what a worker does."""
+    return of.features(source.read(windows, of.normalise), device=device)
+
+
+def _parts(item: Compared, windows: Windows) -> Iterator[slice]:
+    size = _MEASURED if item.source.kind == "classical" else _ENCODED
+    for start in range(0, len(windows), size):
+        yield slice(start, start + size)
+
+
+@lru_cache(maxsize=2)
+def _store(source: WindowSource, normalise: Normalisation) -> WindowStore:
+    store = WindowStore(source.root, normalise=normalise)
+    if store.snapshot_id != source.snapshot_id:
+        raise SnapshotChangedError(
+            "another snapshot was published during the evaluation; run it again"
+        )
+    return store

@@ -1,0 +1,62 @@
+"""Where an evaluation lies, and whether it is there: named by all that it depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from deaps.evaluation import EVALUATION_NAME, Evaluation, write_evaluation
+from flows.config import Settings
+from storage.digest import digest_of
+from storage.index.results import RESULTS_NAME, write_results
+from storage.layout import REPORTS_FOLDER
+
+_VERSION = 1
+"""Raised when the same runs would give another evaluation."""
+
+_ID_LENGTH = 12
+
+
+def evaluation_id(settings: Settings, snapshot_id: str, runs: Iterable[str]) -> str:
+    """Return the name of the evaluation of some runs on a snapshot with these settings."""
+    sections = settings.model_dump(
+        mode="json", include={"store": {"normalise"}, "experiment": True, "benchmarks": True}
+    )
+    return digest_of(_VERSION, snapshot_id, sorted(runs), sections)[:_ID_LENGTH]
+
+
+def evaluation_folder(settings: Settings, name: str) -> Path:
+    """Return the folder of an evaluation."""
+    return settings.store.root / REPORTS_FOLDER / name
+
+
+def is_complete(folder: Path) -> bool:
+    """Tell whether an evaluation is there: its table is written last."""
+    return (folder / RESULTS_NAME).is_file() and (folder / EVALUATION_NAME).is_file()
+
+
+def keep_evaluation(evaluation: Evaluation, folder: Path) -> None:
+    """Write the document, then the table that the index collects."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_evaluation(evaluation, folder)
+    write_results(folder / RESULTS_NAME, result_rows(evaluation))
+
+
+def result_rows(evaluation: Evaluation) -> list[dict[str, object]]:
+    """Return the figures as rows of the index's table ``results``."""
+    runs = {r.name: r.run for r in evaluation.representations}
+    rows: list[dict[str, object]] = []
+    for benchmark in evaluation.benchmarks:
+        if benchmark.not_run is not None:
+            rows.append({"benchmark": benchmark.name, "note": f"not run: {benchmark.not_run}"})
+        for outcome in benchmark.outcomes:
+            name = outcome.representation
+            said = {"run": runs[name], "method": name, "benchmark": benchmark.name}
+            for score in outcome.scores:
+                figures = score.model_dump(include={"metric", "value", "low", "high", "n"})
+                rows.append(said | figures | {"note": _note(score.deviation)})
+    return rows
+
+
+def _note(deviation: float | None) -> str | None:
+    return None if deviation is None else f"deviation over folds {deviation:.4f}"

@@ -1,0 +1,114 @@
+"""What the pipeline trains: methods, rungs of the ablations and trials, each once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from deaps.config import MethodName
+from deaps.evaluation import Ablation, AblationRow, Role
+from deaps.ladder import LADDER
+from deaps.paper import FEATURES, SPAN_S
+from deaps.training.run_folder import TrainingPlan
+from flows.config import Settings, overridden
+from flows.experiment.training_plan import method_plan, training_plan
+
+LABELS = {
+    "deaps": "DEAPS",
+    "byol": "BYOL",
+    "pclr": "PCLR",
+    "clocs": "CLOCS",
+    "mixing-up": "Mixing-Up",
+    "tf-c": "TF-C",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A representation that a training makes."""
+
+    name: str
+    label: str
+    role: Role
+    plan: TrainingPlan
+    changed: tuple[str, ...] = ()
+    """Overrides of the common settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """All trainings, each once, and the ablations that refer to them."""
+
+    trained: tuple[Trained, ...]
+    ablations: tuple[Ablation, ...]
+
+
+def plan_experiment(settings: Settings) -> Experiment:
+    """Return the trainings that the settings ask for, methods first."""
+    trained: dict[str, Trained] = {}
+    for method in settings.experiment.methods:
+        changed = settings.experiment.tuned.get(method, ())
+        plan = method_plan(settings, method)
+        _add(trained, Trained(method, LABELS[method], "method", plan, changed))
+    ablations = tuple(_ablations(settings, trained))
+    for name, trial in settings.experiment.trials.items():
+        plan = training_plan(overridden(settings, trial.overrides), trial.method)
+        _add(trained, Trained(name, name, "trial", plan, trial.overrides))
+    return Experiment(tuple(trained.values()), ablations)
+
+
+_Rung = tuple[str, MethodName, Iterable[str], dict[str, float]]
+"""Label, method, overrides, and the paper's accuracies."""
+
+
+def _ablations(settings: Settings, trained: dict[str, Trained]) -> Iterator[Ablation]:
+    experiment = settings.experiment
+    spans: list[_Rung] = [
+        (f"span {span} s", "deaps", (f"sampling.triplet_span_s={span}",), SPAN_S.get(span, {}))
+        for span in experiment.spans_s
+    ]
+    features: list[_Rung] = [
+        (f"{n} features", "deaps", (f"deaps.features={n}",), FEATURES.get(n, {}))
+        for n in experiment.features
+    ]
+    rungs: list[_Rung] = [
+        (label, method, [f"deaps.{key}={json.dumps(value)}" for key, value in changed.items()], {})
+        for label, (method, changed) in LADDER.items()
+    ]
+    titles = {
+        "components": ("Components", rungs),
+        "span": ("Span of a triplet", spans),
+        "features": ("Features that the mask keeps", features),
+    }
+    for name in experiment.ablations:
+        title, rows = titles[name]
+        added = (_row(settings, trained, *row) for row in rows)
+        yield Ablation(name=name, title=title, rows=tuple(added))
+
+
+def _row(
+    settings: Settings,
+    trained: dict[str, Trained],
+    label: str,
+    method: MethodName,
+    overrides: Iterable[str],
+    paper: dict[str, float],
+) -> AblationRow:
+    plan = method_plan(settings, method, overrides)
+    changed = settings.experiment.tuned.get(method, ())
+    wanted = Trained(f"deaps, {label}", label, "ablation", plan, changed)
+    name = _add(trained, wanted)
+    return AblationRow(label=label, representation=name, paper=paper)
+
+
+def _add(trained: dict[str, Trained], wanted: Trained) -> str:
+    """Add a training unless an equal one is there already; return the name it goes by.
+
+    A trial stays one beside an equal rung of an ablation, whose reported figures are not its own.
+    """
+    for known in trained.values():
+        if known.plan == wanted.plan and (known.role, wanted.role) != ("ablation", "trial"):
+            return known.name
+    trained[wanted.name] = wanted
+    return wanted.name

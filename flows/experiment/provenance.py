@@ -1,0 +1,99 @@
+"""What the figures of a report come from."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import duckdb
+
+from deaps.evaluation import Provenance, Stage
+from deaps.training.device import choose_device
+from deaps.training.run_folder import to_toml
+from flows.config import Settings
+from flows.experiment.representations import Compared
+from storage.digest import file_sha256
+from storage.snapshot import read_snapshot
+
+_PACKAGES = (
+    "deaps",
+    "torch",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "scikit-learn-intelex",
+    "neurokit2",
+    "duckdb",
+    "pyarrow",
+    "prefect",
+)
+
+
+def provenance(
+    settings: Settings,
+    index: duckdb.DuckDBPyConnection,
+    items: Sequence[Compared],
+    stages: Sequence[Stage],
+    command: str,
+) -> Provenance:
+    """Return versions, hardware, digests, seeds and times of an evaluation."""
+    return Provenance(
+        snapshot_id=read_snapshot(index).snapshot_id,
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        command=command,
+        versions=versions(),
+        hardware=hardware(settings.execution.device),
+        settings=to_toml(settings.model_dump(mode="json", exclude={"data", "execution"})),
+        digests=_encoder_digests(items) | _fingerprints(index),
+        seeds={"training": settings.training.seed, "benchmarks": settings.benchmarks.seed},
+        stages=tuple(stages),
+    )
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what figures can depend on."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def hardware(device: str) -> dict[str, str]:
+    """Return processor, cores, memory and the device that encoders run on."""
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {
+        "processor": _processor(),
+        "cores": str(os.cpu_count()),
+        "memory": f"{pages / 2**30:.0f} GiB",
+        "system": f"{platform.system()} {platform.machine()}",
+        "device": str(choose_device(device)),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or "unknown"
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else "unknown"
+
+
+def _encoder_digests(items: Sequence[Compared]) -> dict[str, str]:
+    return {
+        f"encoder {item.name}": file_sha256(item.source.encoder)
+        for item in items
+        if item.step is None and item.source.encoder is not None
+    }
+
+
+def _fingerprints(index: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    found = index.execute("SELECT dataset, fingerprint FROM datasets ORDER BY dataset").fetchall()
+    return {f"data set {dataset}": fingerprint for dataset, fingerprint in found}

@@ -1,0 +1,80 @@
+"""How far an experiment has come: which runs are finished, and whether it is evaluated.
+
+Nothing here imports torch or Prefect: asking takes no time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from deaps.training.run_folder import Run, open_run, run_path
+from flows.config import Settings
+from flows.experiment.folder import evaluation_folder, evaluation_id, is_complete
+from flows.experiment.plan import Experiment, plan_experiment
+from storage.errors import DeapsError
+from storage.index.results import RUN_NAME
+from storage.snapshot import open_index, read_snapshot
+
+
+class NothingTrainedError(DeapsError):
+    """There is no finished run to evaluate."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentState:
+    """An experiment on the published snapshot."""
+
+    settings: Settings
+    experiment: Experiment
+    snapshot_id: str
+    runs: dict[str, Run]
+    """Finished runs, by the name of what they train."""
+    missing: tuple[str, ...]
+    """What is not trained, a sentence each."""
+
+    @property
+    def name(self) -> str:
+        """Name of the evaluation of these runs."""
+        runs = [run.name for run in self.runs.values()]
+        return evaluation_id(self.settings, self.snapshot_id, runs)
+
+    def require_runs(self) -> None:
+        """Make sure that there is something to evaluate.
+
+        Raises
+        ------
+        NothingTrainedError
+            If there is not: a report would have floors alone.
+        """
+        if not self.runs:
+            raise NothingTrainedError(
+                f"none of the experiment's {len(self.missing)} runs is finished on the published "
+                "snapshot; run deaps train"
+            )
+
+    @property
+    def folder(self) -> Path:
+        """Folder of that evaluation, whether it is there or not."""
+        return evaluation_folder(self.settings, self.name)
+
+    @property
+    def evaluated(self) -> bool:
+        """Whether that evaluation is there."""
+        return is_complete(self.folder)
+
+
+def look(settings: Settings) -> ExperimentState:
+    """Return how far the experiment has come on the published snapshot."""
+    experiment = plan_experiment(settings)
+    store = settings.store.root
+    with open_index(store) as index:
+        snapshot_id = read_snapshot(index).snapshot_id
+    runs, missing = {}, []
+    for trained in experiment.trained:
+        folder = run_path(store, trained.plan, snapshot_id)
+        if (folder / RUN_NAME).exists():
+            runs[trained.name] = open_run(folder)
+        else:
+            missing.append(f"{trained.label}: not trained (run {folder.name})")
+    return ExperimentState(settings, experiment, snapshot_id, runs, tuple(missing))

@@ -1,0 +1,70 @@
+"""From a scan and new rows to the rows of the next snapshot: facts of cohort tables joined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from flows.config import Settings
+from flows.ingest.scan import DatasetScan, Scan
+from preprocessing.datasets import DATASETS
+from preprocessing.recording import CohortTables, Facts, FoundRecording
+from storage.gc_pause import collector_paused
+from storage.publish import publish
+from storage.schema import DatasetRow, RecordingRow
+from storage.snapshot import Snapshot
+
+
+@collector_paused()
+def publish_scan(found: Scan, new_rows: Iterable[RecordingRow], settings: Settings) -> Snapshot:
+    """Publish what is new together with what stays of the published recordings."""
+    new = {(row.dataset, row.name): row for row in new_rows}
+    scanned = {d.job.dataset: d for d in found.datasets if d.problem is None}
+    kept = found.published.rows() if found.published else []
+    known = found.published.datasets.values() if found.published else ()
+    rows = [row for row in kept if row.dataset not in scanned]
+    datasets = [row for row in known if row.dataset not in scanned]
+    published = {(row.dataset, row.name): row for row in kept}
+    for dataset in scanned.values():
+        tables = DATASETS[dataset.job.dataset].tables(dataset.job.root)
+        rows += _dataset_rows(dataset, published | new, tables)
+        datasets.append(_dataset_row(dataset, tables))
+    return publish(settings.store.root, rows, datasets=datasets, settings=result_settings(settings))
+
+
+def result_settings(settings: Settings) -> dict[str, object]:
+    """Return the settings that change window files, for the snapshot's own record."""
+    return {
+        "signal": settings.signal.model_dump(mode="json"),
+        "quality": settings.quality.model_dump(mode="json"),
+    }
+
+
+def _dataset_rows(
+    dataset: DatasetScan, rows: dict[tuple[str, str], RecordingRow], tables: CohortTables
+) -> Iterator[RecordingRow]:
+    has_tables = DATASETS[dataset.job.dataset].has_tables
+    for name, found in dataset.found.items():
+        row = rows[dataset.job.dataset, name]
+        yield _with_facts(row, found, tables.facts.get(name, Facts()) if has_tables else None)
+
+
+def _with_facts(row: RecordingRow, found: FoundRecording, facts: Facts | None) -> RecordingRow:
+    """Return the row as the tables now describe it; without tables the header's word stands."""
+    told: dict[str, Any] = {"subject": found.subject, "visit": found.visit}
+    if facts is not None:
+        told |= {name: getattr(facts, name) for name in ("sex", "age", "label", "rhythm", "split")}
+    # Most rows are as they were, and copies of thousands take a tenth of a publication.
+    is_same = all(getattr(row, name) == value for name, value in told.items())
+    return row if is_same else replace(row, **told)
+
+
+def _dataset_row(dataset: DatasetScan, tables: CohortTables) -> DatasetRow:
+    return DatasetRow(
+        dataset=dataset.job.dataset,
+        fingerprint=dataset.fingerprint,
+        label_source=tables.source,
+        warnings=tables.warnings,
+        scanned_at_ns=dataset.scanned_at_ns,
+    )

@@ -1,0 +1,178 @@
+"""What a worker does with one recording: hash, read, process, write; or find it done already."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from flows.ingest.job import Job, stat_source
+from flows.monitoring.event_log import describe_error
+from preprocessing.chain import ProcessedRecording, process
+from preprocessing.config import ALGORITHM_VERSION
+from preprocessing.datasets import DATASETS
+from preprocessing.recording import FoundRecording, RawRecording, UnreadableRecordingError
+from storage.digest import digest_of, file_sha256
+from storage.layout import window_path
+from storage.schema import (
+    WINDOW_S,
+    RecordingRow,
+    SourceFile,
+    Status,
+    WindowColumns,
+)
+from storage.windows.file import WindowFileError, check_pages, read_recording_row, write_window_file
+
+_REASON_LENGTH = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkResult:
+    """Rows of the recordings that a worker was handed at once, and how long it was busy.
+
+    ``seconds`` has the time of each, empty where that is not known.
+    """
+
+    rows: list[RecordingRow]
+    busy_s: float
+    seconds: tuple[float, ...] = ()
+
+
+def preprocess_chunk(job: Job, chunk: Iterable[FoundRecording]) -> ChunkResult:
+    """Return the rows of several recordings, one after the other."""
+    rows, clock = [], [time.perf_counter()]
+    for found in chunk:
+        rows.append(preprocess_recording(job, found))
+        clock.append(time.perf_counter())
+    seconds = tuple(end - start for start, end in pairwise(clock))
+    return ChunkResult(rows, clock[-1] - clock[0], seconds)
+
+
+def preprocess_recording(job: Job, found: FoundRecording) -> RecordingRow:
+    """Return the row of one recording, whose window file is then in the store.
+
+    A recording that cannot be read is quarantined with the reason; an error of writing is
+    raised, because it is about the store and not about the recording.
+    """
+    row = RecordingRow(
+        dataset=found.dataset,
+        name=found.name,
+        subject=found.subject,
+        visit=found.visit,
+        status=Status.OK,
+        settings_digest=job.settings_digest(),
+        algorithm_version=ALGORITHM_VERSION,
+    )
+    try:
+        row = replace(row, checked_at_ns=time.time_ns(), sources=_sources(job.root, found))
+        row = replace(row, digest=_digest(row))
+        if (known := _finished(job, row)) is not None:
+            return known
+        row, processed = _process(job, found, row)
+    except Exception as error:  # whatever a reader raises concerns this file alone
+        return replace(row, status=Status.QUARANTINED, reason=reason(error))
+    return _write(job, row, processed)
+
+
+def _process(
+    job: Job, found: FoundRecording, row: RecordingRow
+) -> tuple[RecordingRow, ProcessedRecording]:
+    """Return the row and the windows; the raw signal is let go before they are written."""
+    raw = DATASETS[job.dataset].read(job.root, found, job.signal.channels)
+    processed = process(raw, signal=job.signal, quality=job.quality)
+    return _describe(row, raw, processed), processed
+
+
+def reason(error: Exception) -> str:
+    """Return why a recording is set aside, in words that a person understands.
+
+    The text of a library's error is left out: it may quote what stands in a header.
+    """
+    match error:
+        case UnreadableRecordingError():
+            text = str(error)
+        case FileNotFoundError():
+            text = "file vanished between scan and read"
+        case PermissionError():
+            text = "no permission to read the file"
+        case MemoryError():
+            text = "not enough memory to read the file"
+        case _:
+            text = f"cannot be read: {describe_error(error)}"
+    return text[:_REASON_LENGTH]
+
+
+def _sources(root: Path, found: FoundRecording) -> tuple[SourceFile, ...]:
+    stats = [(path, stat_source(str(root), path, str(role))) for path, role in found.files]
+    return tuple(replace(stat, sha256=file_sha256(root / path)) for path, stat in stats)
+
+
+def _digest(row: RecordingRow) -> str:
+    contents = [[source.role, source.sha256] for source in row.sources]
+    return digest_of(contents, row.settings_digest)
+
+
+def _finished(job: Job, row: RecordingRow) -> RecordingRow | None:
+    """Return the row of a window file that an earlier run left, or None."""
+    path = job.store / window_path(row.dataset, row.name, row.digest or "")
+    if not path.exists():
+        return None
+    try:
+        check_pages(path)
+        known = read_recording_row(path)
+    except WindowFileError:
+        return None
+    return replace(
+        known,
+        subject=row.subject,
+        visit=row.visit,
+        checked_at_ns=row.checked_at_ns,
+        sources=row.sources,
+    )
+
+
+def _describe(row: RecordingRow, raw: RawRecording, processed: ProcessedRecording) -> RecordingRow:
+    return replace(
+        row,
+        sex=raw.sex,
+        age=raw.age,
+        fs=raw.fs,
+        duration_s=processed.duration_s,
+        channel=raw.channel,
+        n_windows=len(processed.windows),
+        dropped_s=processed.dropped_s,
+        n_samples=processed.n_samples,
+        mean_mv=processed.mean_mv,
+        std_mv=processed.std_mv,
+        polarity=processed.polarity,
+        truncated=raw.truncated,
+        notes=raw.notes,
+    )
+
+
+def _write(job: Job, row: RecordingRow, processed: ProcessedRecording) -> RecordingRow:
+    """Write the window file; a recording without windows has none."""
+    if row.n_windows == 0:
+        return row
+    scores, gate = processed.scores, processed.gate
+    columns = WindowColumns(
+        start_s=np.arange(row.n_windows, dtype=np.float64) * WINDOW_S,
+        quality=processed.quality,
+        quality4=processed.quality4,
+        psqi=scores.psqi,
+        ksqi=scores.ksqi,
+        bassqi=scores.bassqi,
+        qsqi=scores.qsqi,
+        hr_max=scores.hr_max,
+        flat=gate.flat,
+        clipped=gate.clipped,
+        nonfinite=gate.nonfinite,
+        rhythm=processed.rhythm,
+        rhythm_share=processed.rhythm_share,
+    )
+    path = job.store / window_path(row.dataset, row.name, row.digest or "")
+    return write_window_file(path, columns, processed.windows, row)

@@ -1,0 +1,212 @@
+"""The scan: what has to be done, and why, by comparing the data sets with the published index.
+
+The store alone decides what is done. A source file counts as unchanged, unread, when size, both
+times and inode are as they were, and it had been at rest for two seconds when it was hashed
+(git's rule for its own index); any other is hashed by a worker, which finds equal content done.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+
+from flows.config import ConfigError, Settings
+from flows.ingest.job import Job, printable, stat_source
+from preprocessing.datasets import DATASETS
+from preprocessing.recording import FoundRecording
+from storage.digest import digest_of
+from storage.gc_pause import collector_paused
+from storage.index.published import PublishedSources, PublishedState, SourceStamp, load_published
+from storage.layout import resolve_root
+from storage.schema import SourceFile
+
+_AT_REST_NS = 2_000_000_000
+
+
+class Why(StrEnum):
+    """Why a recording has to be preprocessed."""
+
+    NEW = "new"
+    CHANGED = "source file changed"
+    SETTINGS = "settings or algorithm changed"
+    LOST = "window file gone"
+    VERIFY = "to be verified"
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetScan:
+    """What the scan found in one data set.
+
+    ``problem`` says why it was not scanned; its published recordings then stay as they are.
+    """
+
+    job: Job
+    found: dict[str, FoundRecording] = field(default_factory=dict)
+    todo: dict[str, Why] = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
+    tables_changed: bool = False
+    fingerprint: str = ""
+    scanned_at_ns: int = 0
+    problem: str | None = None
+
+    @property
+    def nothing_to_do(self) -> bool:
+        """Whether the published index already says all that there is to say."""
+        return not (self.todo or self.removed or self.tables_changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What the scan found in all data sets, beside the index it was compared with."""
+
+    datasets: list[DatasetScan]
+    published: PublishedState | None
+
+    @property
+    def nothing_to_do(self) -> bool:
+        """Whether there is an index and it is up to date."""
+        return self.published is not None and all(d.nothing_to_do for d in self.datasets)
+
+    @property
+    def without_data(self) -> bool:
+        """Whether none of the data sets is there."""
+        return all(dataset.problem for dataset in self.datasets)
+
+    def require_data(self) -> None:
+        """Raise ConfigError if none of the data sets is there."""
+        if self.without_data:
+            told = "; ".join(f"{d.job.dataset}: {d.problem}" for d in self.datasets)
+            raise ConfigError(f"none of the configured data sets is there ({told})")
+
+    def todo(self) -> list[tuple[Job, FoundRecording]]:
+        """Return every recording that has to be preprocessed."""
+        return [(d.job, d.found[name]) for d in self.datasets for name in d.todo]
+
+
+@collector_paused()
+def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False) -> Scan:
+    """Return what has to be done for the configured data sets, or for ``only`` those.
+
+    With ``verify`` every recording has to be looked at: its files are hashed, and it is redone
+    if they are not what they were.
+
+    Raises
+    ------
+    ConfigError
+        If no data set is configured, or ``only`` names one that is not.
+    """
+    roots = settings.data.roots()
+    if unknown := [name for name in only if name not in roots]:
+        known = ", ".join(roots) or "none"
+        raise ConfigError(f"data set {unknown[0]!r} has no data.{unknown[0]} (configured: {known})")
+    if not roots:
+        raise ConfigError("no data set is configured; give one, e.g. --set data.mitdb=/path/to/it")
+    store = resolve_root(settings.store.root)
+    published = load_published(store)
+    jobs = [
+        Job(name, root, store, settings.signal, settings.quality)
+        for name, root in roots.items()
+        if not only or name in only
+    ]
+    return Scan([_scan_dataset(job, published, verify) for job in jobs], published)
+
+
+def why_counts(dataset: DatasetScan) -> dict[str, int]:
+    """Return how many recordings have to be done for each reason."""
+    return dict(Counter(str(why) for why in dataset.todo.values()))
+
+
+def _scan_dataset(job: Job, published: PublishedState | None, verify: bool) -> DatasetScan:
+    if not job.root.is_dir():
+        return DatasetScan(job, problem=f"no folder at {job.root}")
+    now = time.time_ns()
+    found = {r.name: r for r in map(_printable, DATASETS[job.dataset].find(job.root))}
+    known = published.of_dataset(job.dataset) if published else {}
+    if not found:
+        # An unmounted disk looks like this; published recordings must not vanish with it.
+        kept = f"; its {len(known)} published recordings are kept" if known else ""
+        return DatasetScan(job, problem=f"no recordings below {job.root}{kept}")
+    digest = job.settings_digest()
+    unseen = Why.VERIFY if verify else None
+    todo = {
+        name: why
+        for name, recording in found.items()
+        if (why := _why(job, digest, recording, known.get(name)) or unseen) is not None
+    }
+    fingerprint = _table_fingerprint(job)
+    return DatasetScan(
+        job=job,
+        found=found,
+        todo=todo,
+        removed=tuple(name for name in known if name not in found),
+        tables_changed=bool(known)
+        and fingerprint != _published_fingerprint(job.dataset, published),
+        fingerprint=fingerprint,
+        scanned_at_ns=now,
+    )
+
+
+def _why(
+    job: Job, settings_digest: str, found: FoundRecording, known: PublishedSources | None
+) -> Why | None:
+    if known is None:
+        return Why.NEW
+    if known.settings_digest != settings_digest:
+        return Why.SETTINGS
+    if not _sources_unchanged(job.root, found, known):
+        return Why.CHANGED
+    return None if _window_file_there(job.store, known) else Why.LOST
+
+
+def _sources_unchanged(root: Path, found: FoundRecording, known: PublishedSources) -> bool:
+    if len(found.files) != len(known.sources):
+        return False
+    folder, at_rest_since = str(root), known.checked_at_ns - _AT_REST_NS
+    for (path, role), before in zip(found.files, known.sources, strict=True):
+        try:
+            now = stat_source(folder, path, role)
+        except OSError:
+            return False
+        # Also from the future: the clock may have been set back.
+        was_at_rest = now.mtime_ns <= at_rest_since
+        if _identity(now) != _identity(before) or not was_at_rest:
+            return False
+    return True
+
+
+def _identity(source: SourceFile | SourceStamp) -> tuple[str, int, int, int, int]:
+    return source.path, source.size, source.mtime_ns, source.ctime_ns, source.inode
+
+
+def _printable(recording: FoundRecording) -> FoundRecording:
+    """Return the recording with a name that tables can hold; its files keep their own."""
+    if recording.name.isascii() and recording.subject.isascii():
+        return recording
+    return replace(recording, name=printable(recording.name), subject=printable(recording.subject))
+
+
+def _window_file_there(store: Path, known: PublishedSources) -> bool:
+    if known.path is None:
+        return True
+    try:
+        return os.stat(f"{store}/{known.path}").st_size == known.bytes  # noqa: PTH116
+    except OSError:
+        return False
+
+
+def _published_fingerprint(dataset: str, published: PublishedState | None) -> str | None:
+    row = published.datasets.get(dataset) if published else None
+    return row.fingerprint if row else None
+
+
+def _table_fingerprint(job: Job) -> str:
+    files = []
+    for path in DATASETS[job.dataset].table_files(job.root):
+        stat = path.stat()
+        files.append([path.name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino])
+    return digest_of(files)

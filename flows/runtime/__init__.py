@@ -1,0 +1,1 @@
+"""Runtime: how flows run: Prefect's server, Dask's workers, signals, progress."""

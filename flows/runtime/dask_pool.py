@@ -1,0 +1,112 @@
+"""Workers: a local Dask cluster by default, or a scheduler somewhere else."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from storage.errors import DeapsError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from flows.config import ExecutionSettings
+
+_PATIENCE_S = "20s"
+
+WORKER_SETTINGS = {
+    # Workers read through memory maps, whose pages Dask would count as theirs.
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": False,
+    "distributed.nanny.pre-spawn-environ": {
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        # Dask's default returns each array to the system when it is freed; on a night's arrays
+        # the page faults that follow took as long as half of the work.
+        "MALLOC_TRIM_THRESHOLD_": str(64 * 2**20),
+        "MALLOC_MMAP_THRESHOLD_": str(32 * 2**20),
+        # Arrow's own allocator kept 90 MB after writing 6.
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
+    },
+    # A recording that kills its worker this often is set aside instead of tried for ever.
+    "distributed.scheduler.allowed-failures": 2,
+}
+
+
+class NoSchedulerError(DeapsError):
+    """Nobody answers at ``execution.dask_address``."""
+
+
+def local_workers(execution: ExecutionSettings) -> int:
+    """Return how many worker processes this machine gets."""
+    if execution.workers is not None:
+        return execution.workers
+    # Affinity, where the system tells it, knows of containers and batch jobs.
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+@contextmanager
+def _environment_kept() -> Iterator[None]:
+    """Undo what Dask leaves in this process's environment for its workers.
+
+    With one thread asked for there, a training later in the same process would be slow.
+    """
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        for name in set(os.environ) - set(before):
+            del os.environ[name]
+        os.environ.update(before)
+
+
+@contextmanager
+def worker_pool(execution: ExecutionSettings) -> Iterator[Client]:
+    """Yield a Dask client; a local cluster is started and stopped with it."""
+    # Imported here: a run with nothing to do starts no workers, and Dask takes 0.5 s.
+    import dask
+    from distributed import Client, LocalCluster
+
+    logging.getLogger("distributed").setLevel(logging.ERROR)
+    if execution.dask_address is not None:
+        with _connected(execution.dask_address) as client:
+            _say_address(client)
+            yield client
+        return
+    with dask.config.set(WORKER_SETTINGS), _environment_kept():
+        cluster = LocalCluster(
+            n_workers=local_workers(execution),
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            memory_limit=0,
+            silence_logs=logging.ERROR,
+        )
+        with cluster, Client(cluster) as client:
+            _say_address(client)
+            yield client
+
+
+def _connected(address: str) -> Client:
+    """Return a client of the scheduler at an address, or say that none is there."""
+    from distributed import Client
+
+    try:
+        return Client(address, timeout=_PATIENCE_S)
+    except OSError:
+        raise NoSchedulerError(
+            f"no Dask scheduler at {address} (execution.dask_address); start it with "
+            "`dask scheduler`, or leave the key out to use this machine's cores"
+        ) from None
+
+
+def _say_address(client: Client) -> None:
+    print(f"the workers' pages: {client.dashboard_link}", file=sys.stderr)  # noqa: T201

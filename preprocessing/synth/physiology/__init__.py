@@ -1,0 +1,1 @@
+"""Physiology: heart rhythm, beat shape, noise and their course over a night."""

@@ -1,0 +1,1 @@
+"""A synthetic SHHS: nights in EDF, subjects, and the cohort's tables."""

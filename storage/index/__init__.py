@@ -1,0 +1,1 @@
+"""The index: building, checking and reading ``index.duckdb``."""

@@ -1,0 +1,108 @@
+"""Filling a new index: types, tables, rows and views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from storage.index.recording_ids import RecordingKey
+from storage.index.recording_json import recording_to_dict, source_to_dict
+from storage.index.results import Outcomes
+from storage.index.signal_view import signal_view_sql
+from storage.index.sql_text import literal
+from storage.index.window_rows import WindowFile, insert_windows
+from storage.schema import DatasetRow, Quality, RecordingRow, Status
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_COUNT_WINDOWS = """
+INSERT INTO window_counts
+SELECT recording_id, quality, rhythm, count(*), min("row"), max("row")
+FROM windows GROUP BY ALL ORDER BY ALL
+"""
+
+_DATASET_COUNTS = """
+SELECT d.*, count(r.name) AS n_recordings, count_if(r.status = 'quarantined') AS n_quarantined,
+       coalesce(sum(r.n_windows) FILTER (r.status = 'ok'), 0) AS n_windows
+FROM incoming d LEFT JOIN recordings r USING (dataset) GROUP BY ALL ORDER BY dataset
+"""
+
+
+def fill_index(
+    connection: DuckDBPyConnection,
+    root: Path,
+    rows: Sequence[RecordingRow],
+    *,
+    ids: Mapping[RecordingKey, int],
+    datasets: Sequence[DatasetRow],
+    outcomes: Outcomes,
+) -> None:
+    """Write everything but the ``snapshot`` row into an empty database."""
+    ordered = sorted(rows, key=lambda row: ids[row.dataset, row.name])
+    published = [row for row in ordered if row.status is Status.OK and row.path]
+    files = [
+        WindowFile(ids[row.dataset, row.name], f"{root.as_posix()}/{row.path}", row.rhythm)
+        for row in published
+    ]
+    _create_types(connection, published)
+    connection.execute(_sql("tables.sql"))
+    _insert(connection, "recordings", (_recording(row, ids) for row in ordered))
+    _insert(connection, "sources", (s for row in ordered for s in _sources(row, ids)))
+    _insert_datasets(connection, datasets)
+    _insert(connection, "runs", outcomes.runs)
+    _insert(connection, "results", outcomes.results)
+    insert_windows(connection, root, files)
+    connection.execute(_COUNT_WINDOWS)
+    connection.execute(_sql("views.sql"))
+    connection.execute(signal_view_sql(root, [str(row.path) for row in published]))
+
+
+def _create_types(connection: DuckDBPyConnection, rows: Sequence[RecordingRow]) -> None:
+    labels = {label for row in rows for label in (row.rhythm, *row.rhythms) if label}
+    for name, values in (("quality_class", list(Quality)), ("rhythm_label", sorted(labels))):
+        connection.execute(f"CREATE TYPE {name} AS ENUM ({', '.join(map(literal, values))})")
+
+
+def _insert_datasets(connection: DuckDBPyConnection, datasets: Sequence[DatasetRow]) -> None:
+    rows = [
+        {name: getattr(row, name) for name in DatasetRow.__slots__} | {"warnings": [*row.warnings]}
+        for row in datasets
+    ]
+    _insert(connection, "datasets", rows, select=_DATASET_COUNTS)
+
+
+def _insert(
+    connection: DuckDBPyConnection,
+    table: str,
+    rows: Iterable[dict[str, Any]],
+    *,
+    select: str = "FROM incoming",
+) -> None:
+    """Insert rows by column name, all at once: DuckDB takes rows one by one slowly."""
+    import pyarrow as pa
+
+    listed = list(rows)
+    if not listed:
+        return
+    incoming = pa.table({name: [row[name] for row in listed] for name in listed[0]})
+    connection.register("incoming", incoming)
+    connection.execute(f"INSERT INTO {table} BY NAME {select}")
+    connection.unregister("incoming")
+
+
+def _recording(row: RecordingRow, ids: Mapping[RecordingKey, int]) -> dict[str, Any]:
+    values = recording_to_dict(row)
+    del values["sources"]
+    return {"recording_id": ids[row.dataset, row.name]} | values
+
+
+def _sources(row: RecordingRow, ids: Mapping[RecordingKey, int]) -> list[dict[str, Any]]:
+    number = {"recording_id": ids[row.dataset, row.name]}
+    return [number | source_to_dict(source) for source in row.sources]
+
+
+def _sql(name: str) -> str:
+    return (resources.files("storage.index") / "sql" / name).read_text()

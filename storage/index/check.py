@@ -1,0 +1,64 @@
+"""Checks of a new index before it is published."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from storage.errors import DeapsError
+from storage.schema import RecordingRow, Status
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_WRONG_COUNTS = """
+WITH counted AS (
+    SELECT recording_id, sum(n_windows) AS n, min(first_row) AS first, max(last_row) AS last
+    FROM window_counts GROUP BY recording_id
+)
+SELECT coalesce(dataset || '/' || name, 'recording ' || c.recording_id), coalesce(n, 0),
+       CASE WHEN status = 'ok' THEN n_windows ELSE 0 END AS expected
+FROM recordings r FULL JOIN counted c USING (recording_id)
+WHERE coalesce(n, 0) <> coalesce(expected, 0)
+   OR (n > 0 AND (first <> 0 OR last <> n - 1))
+ORDER BY 1 LIMIT 5
+"""
+_WRONG_SOURCES = "SELECT count(*) FROM sources ANTI JOIN recordings USING (recording_id)"
+
+
+class PublicationError(DeapsError):
+    """The index could not be published; the published one stays as it was."""
+
+
+def check_rows(root: Path, rows: Sequence[RecordingRow]) -> None:
+    """Raise PublicationError unless each row's file is there, with the size the row says."""
+    for row in rows:
+        if row.status is not Status.OK or (row.path is None and row.n_windows == 0):
+            continue
+        found = _size(f"{root}/{row.path}") if row.path else None
+        if found is None or found != row.bytes or not row.signal_offset:
+            message = (
+                f"{row.dataset}/{row.name}: window file {row.path} has {found} bytes, "
+                f"its row says {row.bytes}; run deaps doctor, then deaps preprocess"
+            )
+            raise PublicationError(message)
+
+
+def check_index(connection: DuckDBPyConnection) -> None:
+    """Raise PublicationError unless windows and recordings of a filled index agree."""
+    wrong = connection.execute(_WRONG_COUNTS).fetchall()
+    if wrong:
+        listed = "; ".join(f"{name} has {n} windows, expected {m}" for name, n, m in wrong)
+        raise PublicationError(f"windows and recordings disagree: {listed}; run deaps doctor")
+    (orphans,) = connection.execute(_WRONG_SOURCES).fetchall()[0]
+    if orphans:
+        raise PublicationError(f"{orphans} rows of sources belong to no recording")
+
+
+def _size(path: str) -> int | None:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116 - a Path for each file takes four times as long
+    except FileNotFoundError:
+        return None

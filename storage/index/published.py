@@ -1,0 +1,144 @@
+"""What the published index says of recordings, for the scan that looks for changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from storage.gc_pause import collector_paused
+from storage.index.recording_ids import RecordingKey
+from storage.index.recording_json import RECORDING_FIELDS, SOURCE_FIELDS, recording_from_dict
+from storage.schema import DatasetRow, RecordingRow, Status
+from storage.snapshot import (
+    IndexMissingError,
+    IndexVersionError,
+    Snapshot,
+    read_snapshot,
+    reading_index,
+)
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+class SourceStamp(NamedTuple):
+    """What a source file was like when it was read: `storage.schema.SourceFile`, but light."""
+
+    path: str
+    role: str
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    sha256: str
+
+
+class PublishedSources(NamedTuple):
+    """What decides whether a recording must be read again."""
+
+    recording_id: int
+    status: Status
+    reason: str | None
+    digest: str | None
+    settings_digest: str | None
+    path: str | None
+    bytes: int | None
+    checked_at_ns: int
+    sources: tuple[SourceStamp, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedState:
+    """The published recordings: sources at once, whole rows when asked for."""
+
+    root: Path
+    snapshot: Snapshot
+    sources: dict[RecordingKey, PublishedSources]
+    datasets: dict[str, DatasetRow]
+
+    def of_dataset(self, dataset: str) -> dict[str, PublishedSources]:
+        """Return the recordings of one data set by name."""
+        return {name: known for (of, name), known in self.sources.items() if of == dataset}
+
+    def rows(self) -> list[RecordingRow]:
+        """Return all recordings by id, with their sources."""
+        with reading_index(self.root) as connection, collector_paused():
+            return read_rows(connection)
+
+
+def load_published(root: Path | str) -> PublishedState | None:
+    """Return the state that the published index describes, None if there is none to go by.
+
+    An index of another schema version is none to go by: everything is then to be looked at.
+    """
+    try:
+        with reading_index(root) as connection, collector_paused():
+            return PublishedState(
+                Path(root),
+                read_snapshot(connection),
+                _read_sources(connection),
+                {row.dataset: row for row in _read_datasets(connection)},
+            )
+    except (IndexMissingError, IndexVersionError):
+        return None
+
+
+def published_sources(root: Path | str) -> dict[RecordingKey, PublishedSources]:
+    """Return sources and digests of all published recordings, empty if nothing is published."""
+    state = load_published(root)
+    return state.sources if state else {}
+
+
+def published_ids(root: Path | str) -> tuple[Snapshot | None, dict[RecordingKey, int]]:
+    """Return the published snapshot, None if there is none to go by, and its recordings' ids."""
+    names = "SELECT dataset, name, recording_id FROM recordings"
+    try:
+        with reading_index(root) as connection:
+            rows = connection.execute(names).fetchall()
+            snapshot = read_snapshot(connection)
+    except (IndexMissingError, IndexVersionError):
+        return None, {}
+    return snapshot, {(dataset, name): number for dataset, name, number in rows}
+
+
+def read_rows(connection: DuckDBPyConnection) -> list[RecordingRow]:
+    """Return all recordings of an open index by id, with their sources."""
+    recordings = connection.execute("FROM recordings ORDER BY recording_id").fetchall()
+    sources = _stamps_by_recording(connection)
+    rows = []
+    for number, *values in recordings:
+        listed = [dict(zip(SOURCE_FIELDS, stamp, strict=True)) for stamp in sources.get(number, ())]
+        known: dict[str, Any] = dict(zip(RECORDING_FIELDS, values, strict=True))
+        rows.append(recording_from_dict(known | {"sources": listed}))
+    return rows
+
+
+def _read_sources(connection: DuckDBPyConnection) -> dict[RecordingKey, PublishedSources]:
+    stamps = _stamps_by_recording(connection)
+    recordings = connection.execute(
+        "SELECT dataset, name, recording_id, status, reason, digest, settings_digest, path, bytes, "
+        "checked_at_ns FROM recordings"
+    ).fetchall()
+    statuses = {str(status): status for status in Status}
+    return {
+        (dataset, name): PublishedSources._make(
+            (number, statuses[status], *rest, tuple(stamps.get(number, ())))
+        )
+        for dataset, name, number, status, *rest in recordings
+    }
+
+
+def _read_datasets(connection: DuckDBPyConnection) -> list[DatasetRow]:
+    fields = ", ".join(DatasetRow.__slots__)
+    rows = connection.execute(f"SELECT {fields} FROM datasets").fetchall()  # noqa: S608
+    known = (dict(zip(DatasetRow.__slots__, row, strict=True)) for row in rows)
+    return [DatasetRow(**row | {"warnings": tuple(row["warnings"])}) for row in known]
+
+
+def _stamps_by_recording(connection: DuckDBPyConnection) -> dict[int, list[SourceStamp]]:
+    rows = connection.execute("FROM sources ORDER BY rowid").fetchall()  # as they were given
+    stamps: dict[int, list[SourceStamp]] = {}
+    for number, *values in rows:
+        stamps.setdefault(number, []).append(SourceStamp._make(values))
+    return stamps

@@ -1,0 +1,1 @@
+"""Window files: writing, finding, mapping and normalising stored windows."""

@@ -1,0 +1,176 @@
+"""The window file: one immutable Parquet file per recording, which is also a mapped array.
+
+Uncompressed, without dictionary, with one row group and one data page, the ``signal`` column is
+one contiguous block of the file: any window can be found by its row alone.
+"""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storage.atomic import replacing
+from storage.digest import file_sha256
+from storage.errors import DeapsError
+from storage.index.recording_json import recording_from_json, recording_to_json
+from storage.layout import window_path
+from storage.schema import SCHEMA_VERSION, RecordingRow, WindowColumns
+from storage.windows.table import (
+    RECORDING_KEY,
+    STRING_COLUMNS,
+    VERSION_KEY,
+    check_lengths,
+    window_table,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+
+class WindowFileError(DeapsError):
+    """A file that is not a window file of this version, or not whole."""
+
+
+def write_window_file(
+    path: Path, columns: WindowColumns, signal: NDArray[np.float16], recording: RecordingRow
+) -> RecordingRow:
+    """Write one recording's windows and return its row with the file's own facts filled in.
+
+    Parameters
+    ----------
+    path
+        ``root / window_path(dataset, name, digest)`` of the recording. A file that is already
+        there is replaced.
+    columns, signal
+        What is known of each window, and the windows, float16 (n, 1000).
+    recording
+        The row to be; ``n_windows``, ``rhythms``, ``path``, ``signal_offset``, ``bytes`` and
+        ``file_sha256`` are set here.
+    """
+    full_name = f"{recording.dataset}/{recording.name}"
+    relative = window_path(recording.dataset, recording.name, recording.digest or "")
+    if not path.as_posix().endswith("/" + relative):
+        raise ValueError(f"{full_name}: path is {path}; expected <store>/{relative}")
+    check_lengths(columns, signal, full_name)
+    row = replace(
+        recording,
+        n_windows=len(signal),
+        rhythms=tuple(sorted({label for label in columns.rhythm if label})),
+        path=relative,
+        signal_offset=None,
+        bytes=None,
+        file_sha256=None,
+    )
+    table = window_table(columns, signal, row, recording_to_json(_unstamped(row)))
+    # A name that a power cut loses is missed by the next scan, and the file made again.
+    with replacing(path, fsync_folder=False) as temporary:
+        write_table(table, temporary)
+        row = _with_file_facts(row, temporary)
+        _compare(temporary, row, signal)
+    return row
+
+
+def read_recording_row(path: Path) -> RecordingRow:
+    """Return the row of the recording that a window file holds, from its footer.
+
+    ``signal_offset``, ``bytes`` and ``file_sha256`` cannot stand in the file itself and are
+    computed again, so the whole file is read once. Times and inodes of the sources are not in
+    the file (they are 0): equal windows make equal files on any machine and any day.
+    """
+    row = recording_from_json(_metadata(path).metadata[RECORDING_KEY])
+    return _with_file_facts(row, path)
+
+
+def check_pages(path: Path) -> None:
+    """Raise WindowFileError unless every page of the file agrees with its checksum."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            file.read()
+    except (pa.ArrowInvalid, OSError) as error:
+        raise WindowFileError(f"{path} is damaged: {error}") from error
+
+
+def signal_offset(path: Path) -> int:
+    """Return the byte at which the first window's samples start."""
+    return _offset_of(_metadata(path), path)
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """Write a table so that its last column is one contiguous block of the file.
+
+    ``max_rows_per_page`` matters: pyarrow breaks pages at 20,000 rows, whatever their size.
+    """
+    import pyarrow.parquet as pq
+
+    pq.write_table(
+        table,
+        path,
+        row_group_size=len(table),
+        compression="none",
+        use_dictionary=list(STRING_COLUMNS),
+        data_page_size=2**30,
+        max_rows_per_page=2**31 - 1,
+        write_page_checksum=True,
+        write_statistics=["row", "start_s"],
+    )
+
+
+def _unstamped(row: RecordingRow) -> RecordingRow:
+    """Return the row without times and inodes: equal windows shall make equal files."""
+    bare = (replace(source, mtime_ns=0, ctime_ns=0, inode=0) for source in row.sources)
+    return replace(row, checked_at_ns=0, sources=tuple(bare))
+
+
+def _metadata(path: Path) -> pq.FileMetaData:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        metadata = pq.read_metadata(path)
+    except pa.ArrowInvalid as error:
+        raise WindowFileError(f"{path} is not a whole Parquet file: {error}") from error
+    found = (metadata.metadata or {}).get(VERSION_KEY, b"none").decode()
+    if found != str(SCHEMA_VERSION):
+        message = f"{path} has schema version {found}; this program reads {SCHEMA_VERSION}"
+        raise WindowFileError(message)
+    return metadata
+
+
+def _offset_of(metadata: pq.FileMetaData, path: Path) -> int:
+    if metadata.num_row_groups != 1:
+        raise WindowFileError(f"{path} has {metadata.num_row_groups} row groups; expected 1")
+    chunk = metadata.row_group(0).column(metadata.num_columns - 1)
+    # The values are the last thing in the column's only page; page header and levels precede.
+    return int(chunk.data_page_offset + chunk.total_compressed_size - 2 * chunk.num_values)
+
+
+def _with_file_facts(row: RecordingRow, path: Path) -> RecordingRow:
+    metadata = _metadata(path)
+    if metadata.num_rows != row.n_windows:
+        message = f"{path} has {metadata.num_rows} windows; expected {row.n_windows}"
+        raise WindowFileError(message)
+    return replace(
+        row,
+        signal_offset=_offset_of(metadata, path),
+        bytes=path.stat().st_size,
+        file_sha256=file_sha256(path),
+    )
+
+
+def _compare(path: Path, row: RecordingRow, signal: NDArray[np.float16]) -> None:
+    """Map the block where readers will look for it and compare it with what was asked."""
+    start = row.signal_offset or 0
+    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as view:
+        stored = view[start : start + signal.nbytes]
+    if stored != np.ascontiguousarray(signal).tobytes():
+        message = f"{path}: the signal does not lie at byte {start} as one block"
+        raise WindowFileError(message)

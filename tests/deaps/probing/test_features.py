@@ -1,0 +1,34 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deaps.probing.examples import Windows, average_windows
+from deaps.probing.features import read_features, write_features
+
+WINDOWS = Windows(np.array([7, 7, 2], np.int32), np.array([1, 0, 5], np.int32))
+FEATURES = np.arange(6, dtype=np.float32).reshape(3, 2)
+
+
+def test_features_come_back_in_the_order_asked(tmp_path: Path) -> None:
+    write_features(tmp_path / "f.parquet", WINDOWS, FEATURES)
+    table = read_features(tmp_path / "f.parquet")
+    assert (table.of(WINDOWS) == FEATURES).all()
+    assert table.of(WINDOWS.at(np.array([2, 2]))).tolist() == [[4, 5], [4, 5]]
+
+
+def test_a_window_without_features_is_an_error(tmp_path: Path) -> None:
+    write_features(tmp_path / "f.parquet", WINDOWS, FEATURES)
+    table = read_features(tmp_path / "f.parquet")
+    with pytest.raises(KeyError, match="1 of 2 windows have no features"):
+        table.of(Windows(np.array([7, 9], np.int32), np.array([1, 0], np.int32)))
+
+
+def test_a_recording_is_the_mean_over_its_windows() -> None:
+    assert average_windows(FEATURES, np.array([0, 0, 1])).tolist() == [[1, 2], [4, 5]]
+
+
+def test_unknown_values_are_left_out_of_the_mean() -> None:
+    features = np.array([[1, np.nan], [3, np.nan], [np.nan, 5]])
+    found = average_windows(features, np.array([0, 0, 1]))
+    np.testing.assert_equal(found, [[2, np.nan], [np.nan, 5]])

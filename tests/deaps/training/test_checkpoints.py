@@ -1,0 +1,111 @@
+"""Checkpoints: whole or not there, kept in number, refused when they are another's."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from deaps.models.encoder_file import EncoderFileError, load_encoder
+from deaps.training.checkpoints import (
+    CHECKPOINTS,
+    CheckpointError,
+    encoder_files,
+    encoder_path,
+    load_checkpoint,
+    save_checkpoint,
+    save_encoder,
+)
+
+
+def save(run: Path, step: int, method: nn.Module, *, keep: int = 2, name: str = "deaps") -> Path:
+    return save_checkpoint(
+        run,
+        step,
+        method=method,
+        method_name=name,
+        config_digest="d" * 64,
+        state={"rng": torch.get_rng_state(), "step": step},
+        keep=keep,
+    )
+
+
+def load(run: Path, method: nn.Module, said: list[str] | None = None) -> tuple[int, dict] | None:
+    return load_checkpoint(
+        run,
+        method=method,
+        method_name="deaps",
+        config_digest="d" * 64,
+        say=(said if said is not None else []).append,
+    )
+
+
+def test_weights_and_state_come_back(tmp_path: Path) -> None:
+    saved, loaded = nn.Linear(3, 2), nn.Linear(3, 2)
+    save(tmp_path, 7, saved)
+    step, state = load(tmp_path, loaded) or (0, {})
+    assert (step, state["step"]) == (7, 7)
+    assert torch.equal(saved.weight, loaded.weight)
+
+
+def test_nothing_to_load_is_none(tmp_path: Path) -> None:
+    assert load(tmp_path, nn.Linear(3, 2)) is None
+
+
+def test_only_the_newest_are_kept(tmp_path: Path) -> None:
+    for step in (10, 20, 30, 100):
+        save(tmp_path, step, nn.Linear(3, 2))
+    names = sorted(path.name for path in (tmp_path / CHECKPOINTS).iterdir())
+    assert names == ["step-00000030", "step-00000100"]
+
+
+@pytest.mark.parametrize("name", ["weights.safetensors", "state.pt", "checkpoint.json"])
+@pytest.mark.parametrize("size", [0, 20])
+def test_truncated_checkpoint_is_passed_over_and_said(tmp_path: Path, name: str, size: int) -> None:
+    save(tmp_path, 1, nn.Linear(3, 2))
+    file = save(tmp_path, 2, nn.Linear(3, 2)) / name
+    file.write_bytes(file.read_bytes()[:size])
+    said: list[str] = []
+    loaded = load(tmp_path, nn.Linear(3, 2), said)
+    assert loaded is not None
+    assert loaded[0] == 1
+    assert "damaged" in said[0]
+
+
+def test_checkpoint_of_another_method_is_refused(tmp_path: Path) -> None:
+    save(tmp_path, 1, nn.Linear(3, 2), name="byol")
+    with pytest.raises(CheckpointError, match="belongs to method 'byol'"):
+        load(tmp_path, nn.Linear(3, 2))
+
+
+def test_unfinished_folder_is_not_a_checkpoint(tmp_path: Path) -> None:
+    save(tmp_path, 1, nn.Linear(3, 2))
+    (tmp_path / CHECKPOINTS / ".step-00000002.tmp").mkdir()
+    assert (load(tmp_path, nn.Linear(3, 2)) or (0,))[0] == 1
+
+
+def test_encoders_are_listed_by_step(tmp_path: Path) -> None:
+    for step in (0, 1000, 20000):
+        save_encoder(encoder_path(tmp_path, step), nn.Linear(2, 2), {"architecture": "encoder"})
+    assert [step for step, _ in encoder_files(tmp_path)] == [0, 1000, 20000]
+
+
+def test_pickle_offered_as_weights_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "evil.safetensors"
+    file.write_bytes(pickle.dumps({"weight": [1, 2, 3]}))
+    with pytest.raises(EncoderFileError, match="not a safetensors file"):
+        load_encoder(file)
+
+
+def test_foreign_safetensors_file_is_refused(tmp_path: Path) -> None:
+    save_encoder(tmp_path / "x.safetensors", nn.Linear(2, 2), {"made": "elsewhere"})
+    with pytest.raises(EncoderFileError, match="does not say"):
+        load_encoder(tmp_path / "x.safetensors")
+
+
+def test_missing_encoder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(EncoderFileError, match="no encoder at"):
+        load_encoder(tmp_path / "absent.safetensors")

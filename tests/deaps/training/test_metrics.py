@@ -1,0 +1,45 @@
+"""The log of metrics across kills and resumes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from deaps.training.metrics import LINES_NAME, TABLE_NAME, MetricsLog, read_metrics
+
+
+def write_steps(folder: Path, first: int, last: int, *, resume_step: int = 0) -> None:
+    log = MetricsLog(folder, resume_step=resume_step)
+    for step in range(first, last + 1):
+        log.write({"step": step, "loss": 1.0 / step})
+    log.close()
+
+
+def test_rows_come_back(tmp_path: Path) -> None:
+    write_steps(tmp_path, 1, 3)
+    assert [row["step"] for row in read_metrics(tmp_path)] == [1, 2, 3]
+    assert pq.read_table(tmp_path / TABLE_NAME).column("step").to_pylist() == [1, 2, 3]
+
+
+def test_resume_drops_what_came_after_the_checkpoint(tmp_path: Path) -> None:
+    write_steps(tmp_path, 1, 5)
+    write_steps(tmp_path, 4, 6, resume_step=3)
+    assert [row["step"] for row in read_metrics(tmp_path)] == [1, 2, 3, 4, 5, 6]
+
+
+def test_line_that_a_kill_cut_short_is_left_out(tmp_path: Path) -> None:
+    write_steps(tmp_path, 1, 2)
+    with (tmp_path / LINES_NAME).open("a") as stream:
+        stream.write('{"step": 3, "lo')
+    assert [row["step"] for row in read_metrics(tmp_path)] == [1, 2]
+    write_steps(tmp_path, 3, 3, resume_step=2)
+    assert [row["step"] for row in read_metrics(tmp_path)] == [1, 2, 3]
+
+
+def test_tensorboard_gets_every_value(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    write_steps(tmp_path, 1, 3)
+    events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    assert [event.step for event in events.Scalars("loss")] == [1, 2, 3]

@@ -1,0 +1,205 @@
+"""train, embed and export on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+from typer.testing import CliRunner, Result
+
+from deaps import Encoder
+from deaps.embed import embed_windows
+from deaps.train import train_run
+from deaps.training.checkpoints import save_encoder
+from deaps.training.device import DeviceError, autocast_type, available_devices, choose_device
+from flows.cli import app
+from flows.config import load_settings
+from flows.experiment.training_plan import training_plan
+from preprocessing.chain import process
+from preprocessing.config import QualitySettings, SignalSettings
+from preprocessing.datasets.folder import read_file
+from storage.snapshot import IndexVersionError
+from storage.window_store import WindowStore
+from tests.deaps.training.training_store import make_run, make_training_store
+from tests.edf_files import beats, write_edf
+
+DEAPS = Path(sys.executable).with_name("deaps")
+FEW_STEPS = [
+    "training.iterations=2", "training.tfc_iterations=2", "training.batch=4",
+    "training.metrics_every=1", "training.checkpoint_every=1", "training.evolution_every=1",
+]  # fmt: skip
+
+
+def deaps(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.fixture
+def encoder(tmp_path: Path) -> Path:
+    path = tmp_path / "encoder.safetensors"
+    save_encoder(path, Encoder(), {"architecture": "encoder", "settings": "{}"})
+    return path
+
+
+def test_unknown_method_lists_the_known() -> None:
+    result = deaps("train", "--method", "simclr")
+    assert result.exit_code == 2
+    assert "possible: deaps, byol, pclr, clocs, mixing-up, tf-c" in result.output
+
+
+def test_embed_writes_one_row_for_each_window_of_a_file(tmp_path: Path, encoder: Path) -> None:
+    signal = beats(45)
+    signal[2500:3750] = 0.5
+    edf = write_edf(tmp_path / "my.edf", {"ECG": signal})
+    out = tmp_path / "out.parquet"
+    result = deaps("embed", str(edf), "--encoder", str(encoder), "--out", str(out))
+    assert result.exit_code == 0, result.output
+    table = pq.read_table(out)
+    assert table["row"].to_pylist() == [0, 1, 3]
+    assert np.stack(table["embedding"].to_numpy()).shape == (3, 128)
+
+
+def test_embed_uses_the_shipped_encoder_by_default(tmp_path: Path) -> None:
+    edf = write_edf(tmp_path / "my.edf", {"ECG": beats(45)})
+    out = tmp_path / "out.parquet"
+    result = deaps("embed", str(edf), "--out", str(out))
+    assert result.exit_code == 0, result.output
+    assert "4 windows" in result.output
+    assert np.isfinite(np.stack(pq.read_table(out)["embedding"].to_numpy())).all()
+
+
+def test_embed_normalises_as_the_encoder_was_trained(tmp_path: Path) -> None:
+    edf = write_edf(tmp_path / "my.edf", {"ECG": beats(30) * np.linspace(1, 9, 30 * 125)})
+    torch.manual_seed(0)
+    module = Encoder()
+    found = {}
+    for normalise in ("recording", "window"):
+        about = {"architecture": "encoder", "settings": "{}", "normalise": normalise}
+        save_encoder(tmp_path / "e.safetensors", module, about)
+        out = tmp_path / f"{normalise}.parquet"
+        given = ("--encoder", str(tmp_path / "e.safetensors"), "--out", str(out))
+        assert deaps("embed", str(edf), *given).exit_code == 0
+        found[normalise] = np.stack(pq.read_table(out)["embedding"].to_numpy())
+    raw = read_file(edf, SignalSettings().channels)
+    processed = process(raw, signal=SignalSettings(), quality=QualitySettings())
+    windows = processed.windows.astype(np.float32)
+    np.testing.assert_allclose(found["recording"], embed_windows(module, windows), atol=1e-5)
+    windows -= windows.mean(axis=1, keepdims=True)
+    windows /= windows.std(axis=1, keepdims=True)
+    np.testing.assert_allclose(found["window"], embed_windows(module, windows), atol=1e-5)
+
+
+def test_embed_without_a_file_or_data_set_says_so(encoder: Path) -> None:
+    result = deaps("embed", "nothing.edf", "--encoder", str(encoder))
+    assert result.exit_code == 2
+    assert "neither a file nor one of shhs, mitdb" in result.output
+
+
+def test_embed_with_a_pickle_is_refused(tmp_path: Path) -> None:
+    edf = write_edf(tmp_path / "my.edf", {"ECG": beats(20)})
+    torch.save(Encoder().state_dict(), tmp_path / "evil.pt")
+    result = deaps("embed", str(edf), "--encoder", str(tmp_path / "evil.pt"))
+    assert result.exit_code == 2
+    assert "not a safetensors file" in result.output
+
+
+def test_export_writes_onnx(tmp_path: Path, encoder: Path) -> None:
+    result = deaps("export", str(tmp_path / "e.onnx"), "--encoder", str(encoder))
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "e.onnx").stat().st_size > 4_000_000
+
+
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_train_leaves_a_run_in_the_index(tmp_path: Path, processes: int) -> None:
+    make_training_store(tmp_path / "store", subjects=4)
+    wanted = [*FEW_STEPS, f"execution.processes_per_node={processes}"]
+    sets = [argument for setting in wanted for argument in ("--set", setting)]
+    done = subprocess.run(
+        [DEAPS, "train", "--method", "byol", *sets],
+        cwd=tmp_path,
+        env={**os.environ, "PREFECT_HOME": str(tmp_path / "prefect")},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    with duckdb.connect(tmp_path / "store/index.duckdb", read_only=True) as index:
+        ((method, iterations, same),) = index.execute(
+            "SELECT method, iterations, snapshot = snapshot_id FROM runs, snapshot"
+        ).fetchall()
+    assert (method, iterations, same) == ("byol", 2, True)
+    (record,) = (tmp_path / "store/runs").glob("*/run.json")
+    assert json.loads(record.read_text())["processes"] == processes
+
+
+def test_plan_of_the_paper_has_the_papers_numbers() -> None:
+    plan = training_plan(load_settings(preset="paper"), "deaps")
+    training = plan.training
+    assert (training.batch, plan.iterations, training.learning_rate) == (256, 30_000, 3e-4)
+    assert training.weight_decay == 1.5e-6
+    assert (plan.model.deaps.tau, plan.model.deaps.features) == (0.995, 32)
+    assert plan.sampling.triplet_span_s == 120
+    assert training_plan(load_settings(preset="paper"), "tf-c").iterations == 75_000
+
+
+def test_device_that_is_absent_is_refused() -> None:
+    absent = next(name for name in ("cuda", "mps") if name not in available_devices())
+    with pytest.raises(DeviceError, match=r"possible: .*cpu"):
+        choose_device(absent)
+
+
+def test_cpu_trains_in_single_precision_unless_told() -> None:
+    assert autocast_type(torch.device("cpu"), "auto") is None
+    assert autocast_type(torch.device("cpu"), "bfloat16") is torch.bfloat16
+
+
+def test_window_files_that_are_gone_are_named(tmp_path: Path) -> None:
+    store = make_training_store(tmp_path / "store", subjects=4)
+    run = make_run(store)
+    for file in (store / "windows").rglob("*.parquet"):
+        file.unlink()
+    with pytest.raises(Exception, match="deaps doctor"):
+        train_run(run.folder, device="cpu")
+
+
+def test_index_of_another_version_is_refused(tmp_path: Path) -> None:
+    store = make_training_store(tmp_path / "store", subjects=2)
+    index = store / "index.duckdb"
+    index.chmod(0o644)
+    with duckdb.connect(index) as connection:
+        connection.execute("UPDATE snapshot SET schema_version = 99")
+    with pytest.raises(IndexVersionError, match="schema version 99"):
+        WindowStore(store)
+    with pytest.raises(IndexVersionError, match="schema version 99"):
+        make_run(store)
+
+
+def test_disk_full_while_a_checkpoint_is_written_keeps_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run(make_training_store(tmp_path / "store", subjects=4))
+    calls = []
+
+    def save(state: object, path: Path) -> None:
+        calls.append(path)
+        if len(calls) == 2:
+            raise OSError(28, "No space left on device")
+        original(state, path)
+
+    original = torch.save
+    monkeypatch.setattr(torch, "save", save)
+    with pytest.raises(OSError, match="No space left"):
+        train_run(run.folder, device="cpu")
+    said: list[str] = []
+    finished = train_run(run.folder, device="cpu", say=said.append)
+    assert finished.finished
+    assert "going on from step 2" in said[-1]

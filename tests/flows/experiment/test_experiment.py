@@ -1,0 +1,103 @@
+import pytest
+
+from deaps.config import METHOD_NAMES
+from flows.config import ConfigError, load_settings
+from flows.experiment.plan import plan_experiment
+from flows.experiment.training_plan import method_plan
+
+
+def test_the_six_methods_come_first() -> None:
+    trained = plan_experiment(load_settings()).trained
+    assert [t.name for t in trained if t.role == "method"] == [
+        "deaps", "byol", "pclr", "clocs", "mixing-up", "tf-c",
+    ]  # fmt: skip
+    assert [t.role for t in trained] == ["method"] * 6 + ["ablation"] * 6
+
+
+def test_equal_trainings_are_done_once() -> None:
+    experiment = plan_experiment(load_settings())
+    components, span, features = experiment.ablations
+    names = [row.representation for row in components.rows]
+    assert (names[0], names[1], names[4]) == ("pclr", "byol", "deaps")
+    assert span.rows[1].representation == features.rows[1].representation == "deaps"
+
+
+def test_rungs_differ_from_deaps_in_their_settings_alone() -> None:
+    trained = {t.name: t.plan for t in plan_experiment(load_settings()).trained}
+    covariance, gradual = trained["deaps, + covariance"], trained["deaps, + gradual loss"]
+    assert (covariance.method, covariance.model.deaps.gradual) == ("deaps", False)
+    assert (gradual.model.deaps.gradual, gradual.model.deaps.masked) == (True, False)
+    assert trained["deaps, span 90 s"].sampling.triplet_span_s == 90
+    assert trained["deaps, 48 features"].model.deaps.features == 48
+
+
+def test_the_papers_figures_stand_beside_span_and_features() -> None:
+    _, span, features = plan_experiment(load_settings()).ablations
+    assert span.rows[0].paper == {"afib-transfer": 71.3, "afib-loo": 77.3}
+    assert features.rows[2].paper == {"afib-transfer": 72.4, "afib-loo": 78.9}
+
+
+def test_trials_are_trainings_with_overrides() -> None:
+    settings = load_settings(
+        overrides=[
+            'experiment.trials.slow={overrides = ["training.warmup=50"]}',
+            'experiment.trials.later={method = "byol", overrides = ["training.seed=1"]}',
+        ]
+    )
+    slow, later = plan_experiment(settings).trained[-2:]
+    assert (slow.name, slow.role, slow.changed) == ("slow", "trial", ("training.warmup=50",))
+    assert (slow.plan.method, slow.plan.training.warmup) == ("deaps", 50)
+    assert (later.plan.method, later.plan.training.seed) == ("byol", 1)
+
+
+def test_what_is_tuned_for_a_method_holds_for_it_and_its_rungs_alone() -> None:
+    settings = load_settings(
+        overrides=[
+            'experiment.tuned.deaps=["deaps.tau=0.9"]',
+            "experiment.trials={common = {}}",
+        ]
+    )
+    for trained in plan_experiment(settings).trained:
+        is_tuned = trained.plan.method == "deaps" and trained.role != "trial"
+        assert trained.plan.model.deaps.tau == (0.9 if is_tuned else 0.995)
+
+
+def test_train_trains_what_the_experiment_compares() -> None:
+    settings = load_settings(preset="open")
+    compared = {trained.name: trained.plan for trained in plan_experiment(settings).trained}
+    for method in METHOD_NAMES:
+        assert method_plan(settings, method) == compared[method]
+    assert compared["deaps"].training.learning_rate == 1e-3
+
+
+def test_a_trial_that_was_chosen_is_the_method_itself() -> None:
+    tau = '["deaps.tau=0.9"]'
+    settings = load_settings(
+        overrides=[
+            f"experiment.tuned.deaps={tau}",
+            f"experiment.trials.quick={{overrides = {tau}}}",
+        ]
+    )
+    experiment = plan_experiment(settings)
+    assert "quick" not in [trained.name for trained in experiment.trained]
+    assert experiment.trained[0].changed == ("deaps.tau=0.9",)
+
+
+def test_a_trial_that_equals_a_rung_is_listed_beside_it() -> None:
+    settings = load_settings(
+        overrides=['experiment.trials.unmasked={overrides = ["deaps.masked=false"]}']
+    )
+    roles = [t.role for t in plan_experiment(settings).trained if not t.plan.model.deaps.masked]
+    assert roles == ["ablation", "trial"]
+
+
+def test_a_trials_misspelt_setting_is_refused() -> None:
+    wrong = 'experiment.trials.slow={overrides = ["training.warmpu=50"]}'
+    settings = load_settings(overrides=[wrong])
+    with pytest.raises(ConfigError, match="did you mean 'warmup'"):
+        plan_experiment(settings)
+
+
+def test_unknown_methods_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"experiment\.methods"):
+        load_settings(overrides=['experiment.methods=["simclr"]'])

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from storage import RecordingRow, open_index
+from storage.index.results import collect_outcomes
+from tests.storage.made_store import publish_rows
+
+RUN = {
+    "method": "deaps",
+    "snapshot": "abc",
+    "started_at": "2026-11-01T12:00:00+02:00",
+    "finished_at": 1_700_000_000,
+    "iterations": 300,
+    "config": {"batch": 8},
+    "host": "not a column",
+}
+
+
+def write_run(root: Path, name: str, text: str) -> None:
+    folder = root / "runs" / name
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text(text)
+
+
+def test_a_run_and_its_results_enter_the_index(root: Path, rows: list[RecordingRow]) -> None:
+    write_run(root, "r-1", json.dumps(RUN))
+    report = root / "reports/x/results.parquet"
+    report.parent.mkdir(parents=True)
+    pq.write_table(pa.table({"run": ["r-1"], "metric": ["auc"], "value": [0.9], "n": [7]}), report)
+    assert publish_rows(root, rows).skipped == ()
+    with open_index(root) as index:
+        (run,) = index.execute("FROM runs").fetchall()
+        (result,) = index.execute("FROM results").fetchall()
+    assert run[:4] == ("r-1", "deaps", "abc", datetime(2026, 11, 1, 10))
+    assert (run[5], json.loads(run[6])) == (300, {"batch": 8})
+    assert result == ("x", "r-1", None, None, "auc", 0.9, None, None, 7, None)
+
+
+def test_runs_change_the_index_but_not_the_snapshot_id(
+    root: Path, rows: list[RecordingRow]
+) -> None:
+    first = publish_rows(root, rows)
+    write_run(root, "r-1", json.dumps(RUN))
+    second = publish_rows(root, rows)
+    assert second.rebuilt
+    assert second.snapshot_id == first.snapshot_id
+    assert not publish_rows(root, rows).rebuilt
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"iterations": "many"}', '{"started_at": "soon"}'])
+def test_a_malformed_run_is_skipped_and_named(root: Path, text: str) -> None:
+    write_run(root, "bad", text)
+    outcomes = collect_outcomes(root)
+    assert outcomes.runs == []
+    assert outcomes.skipped[0].startswith("runs/bad/run.json: ")
+
+
+def test_a_malformed_report_is_skipped_and_named(root: Path, rows: list[RecordingRow]) -> None:
+    report = root / "reports/x/results.parquet"
+    report.parent.mkdir(parents=True)
+    report.write_bytes(b"no parquet")
+    assert publish_rows(root, rows).skipped[0].startswith("reports/x/results.parquet: ")
+
+
+def test_a_run_that_is_not_finished_is_not_there(root: Path) -> None:
+    (root / "runs/going").mkdir(parents=True)
+    assert collect_outcomes(root).runs == []
