@@ -25,11 +25,11 @@ from deaps.config import (
     TfcSettings,
     TrainingSettings,
 )
+from flows.presets import PRESET_FOLDER, preset_names
 from preprocessing.config import QualitySettings, SignalSettings, SynthSettings
 from storage.config import StoreSettings
 from storage.errors import DeapsError
 
-PRESET_FOLDER = Path(__file__).parent / "presets"
 CONFIG_NAME = "deaps.toml"
 CONFIG_VARIABLE = "DEAPS_CONFIG"
 
@@ -197,27 +197,51 @@ def load_settings(
     file = config or (default_config() if preset is None else None)
     values = _read_toml(file) if file else {}
     base = preset or values.pop("preset", None)
-    return _validated(_merge(_read_preset(base) if base else {}, values), overrides)
+    merged = _layer(_read_preset(base) if base else {}, values)
+    for override in overrides:
+        merged = _layer(merged, parse_override(override))
+    return _validated(merged)
 
 
 def overridden(settings: Settings, overrides: Iterable[str]) -> Settings:
     """Return the settings with ``section.key=value`` overrides applied."""
-    return _validated(settings.model_dump(exclude_unset=True), overrides)
-
-
-def _validated(values: Mapping[str, Any], overrides: Iterable[str]) -> Settings:
-    merged = dict(values)
+    merged = settings.model_dump(exclude_unset=True)
     for override in overrides:
         merged = _merge(merged, parse_override(override))
+    return _validated(merged)
+
+
+def _validated(values: Mapping[str, Any]) -> Settings:
     try:
-        return Settings.model_validate(merged)
+        return Settings.model_validate(values)
     except ValidationError as error:
         raise ConfigError(_explain(error)) from None
 
 
-def preset_names() -> list[str]:
-    """Return the presets that exist."""
-    return sorted(path.stem for path in PRESET_FOLDER.glob("*.toml"))
+def _layer(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``top`` over ``base``; what it sets also wins over what ``base`` tuned by method.
+
+    Else a preset's ``experiment.tuned`` would override what a person typed.
+    """
+    merged = _merge(base, top)
+    tuned = base.get("experiment", {}).get("tuned", {})
+    newly_tuned = top.get("experiment", {}).get("tuned", {})
+    kept = {
+        method: [text for text in overrides if not _sets(top, text.partition("=")[0])]
+        for method, overrides in tuned.items()
+        if method not in newly_tuned
+    }
+    return _merge(merged, {"experiment": {"tuned": kept}}) if kept else merged
+
+
+def _sets(values: Mapping[str, Any], key: str) -> bool:
+    """Return whether nested tables have a value at ``section.key``."""
+    below: Any = values
+    for part in key.strip().split("."):
+        if not isinstance(below, Mapping) or part not in below:
+            return False
+        below = below[part]
+    return True
 
 
 def parse_override(text: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,34 +11,44 @@ from prefect import flow, task
 from prefect.artifacts import create_link_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
 
-from deaps.evaluation import Ablation, Evaluation, Stage, Trial
-from deaps.probing.plan import Plan, windows_of
-from deaps.training.device import choose_device
-from deaps.training.run_folder import Run
-from flows.config import Settings
-from flows.experiment.exhibit_work import Exhibits
-from flows.experiment.feature_jobs import WindowSource, fill_missing, missing_features
-from flows.experiment.fold_jobs import (
+from deaps.evaluation import Evaluation, Stage
+from deaps.exhibits.collection import ExhibitMaker
+from deaps.probing.comparison import (
     Outcomes,
+    accuracy_table,
     benchmark_records,
-    cells,
-    plan_all,
-    run_folds,
+    list_outcomes,
+    plan_benchmarks,
+    trained_ablations,
+    trial_records,
 )
+from deaps.probing.examples import Windows
+from deaps.probing.feature_source import FeatureSource
+from deaps.probing.plan import Plan, windows_of
+from deaps.probing.representations import (
+    FeatureFile,
+    floor_files,
+    missing_features,
+    representation_records,
+    run_files,
+)
+from deaps.training.device import choose_device
+from flows.config import Settings
+from flows.experiment.feature_jobs import WindowSource, fill_missing
+from flows.experiment.fold_jobs import run_folds
 from flows.experiment.folder import keep_evaluation
-from flows.experiment.plan import Experiment
-from flows.experiment.provenance import provenance
-from flows.experiment.representations import Compared, compared, described
-from flows.experiment.state import ExperimentState, look
-from flows.experiment.stopwatch import Stopwatch
+from flows.experiment.provenance import Stopwatch, provenance
+from flows.experiment.state import ExperimentState, load_state
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.stage_events import log_publication
 from flows.report import write_page
 from flows.runtime.dask_pool import worker_pool
 from flows.runtime.flow_start import command_line, start_flow
+from flows.runtime.opaque import opaque
 from flows.runtime.progress import StageProgress
 from storage.publish import republish
 from storage.snapshot import open_index
+from storage.window_store import WindowStore
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -77,7 +88,7 @@ def evaluate_all(
 
     ``earlier`` are the stages before this one, for the record.
     """
-    state = look(settings)
+    state = load_state(settings)
     state.require_runs()
     if not state.evaluated:
         keep_evaluation(measure(state, Stopwatch(earlier), command), state.folder)
@@ -86,129 +97,102 @@ def evaluate_all(
     return state.folder
 
 
-class Work:
-    """What the tasks of this stage share.
+@dataclass(frozen=True, slots=True)
+class StageContext:
+    """What the tasks of this stage share."""
 
-    A plain class on purpose: Prefect walks through dataclasses and lists among parameters.
-    """
-
-    def __init__(
-        self, state: ExperimentState, plans: dict[str, Plan], items: list[Compared], client: Client
-    ) -> None:
-        self.state, self.plans, self.items, self.client = state, plans, items, client
-        self.windows = windows_of(plans.values())
+    state: ExperimentState
+    plans: Mapping[str, Plan]
+    windows: Windows
+    files: Sequence[FeatureFile]
+    client: Client
 
 
 def measure(state: ExperimentState, watch: Stopwatch, command: str) -> Evaluation:
     """Return the evaluation: features, folds, exhibits."""
-    settings, experiment = state.settings, state.experiment
-    log = EventLog(settings.store.root)
-    with open_index(settings.store.root) as index, worker_pool(settings.execution) as client:
-        plans, not_run = plan_all(index, settings)
-        items = list(compared(state, windows_of(plans.values())))
-        work = Work(state, plans, items, client)
+    settings, store = state.settings, state.settings.store
+    log = EventLog(store.root)
+    with open_index(store.root) as index, worker_pool(settings.execution) as client:
+        plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots())
+        windows = windows_of(plans.values())
+        files = list_features(state, windows)
+        context = StageContext(state, plans, windows, files, client)
         with watch.stage("embed"), log.stage("embed"):
-            embed(work)
+            embed(opaque(context))
         with watch.stage("benchmarks"), log.stage("benchmarks"):
-            outcomes = run_benchmarks(work)
+            outcomes = run_benchmarks(opaque(context))
         with watch.stage("figures"), log.stage("figures"):
-            shown = Exhibits(settings, index, plans, items).all(state.runs, outcomes)
-        shown["absent"] += state.missing
+            exhibits = ExhibitMaker(
+                index,
+                WindowStore(store.root, normalise=store.normalise),
+                plans,
+                files,
+                methods=settings.experiment.methods,
+                seed=settings.benchmarks.seed,
+            ).make(state.runs, outcomes)
         return Evaluation(
             id=state.name,
             title=_title(settings),
-            representations=tuple(described(state, items)),
-            benchmarks=benchmark_records(settings, plans, not_run, outcomes),
-            ablations=_trained_rows(experiment.ablations, state.runs),
-            trials=tuple(_trials(experiment, outcomes)),
-            provenance=provenance(settings, index, items, watch.stages, command),
-            **shown,
+            representations=representation_records(state.finished, files),
+            benchmarks=benchmark_records(settings.benchmarks, plans, not_run, outcomes),
+            ablations=trained_ablations(state.experiment.ablations, state.runs),
+            trials=trial_records(state.experiment, outcomes),
+            pca=exhibits.pca,
+            evolution=exhibits.evolution,
+            training=exhibits.training,
+            quality=exhibits.quality,
+            strips=exhibits.strips,
+            quality_examples=exhibits.quality_examples,
+            map=exhibits.map,
+            absent=exhibits.absent + state.missing,
+            provenance=provenance(settings, index, files, watch.stages, command),
         )
 
 
+def list_features(state: ExperimentState, windows: Windows) -> list[FeatureFile]:
+    """Return the files of features that are compared: floors, then finished runs."""
+    settings = state.settings
+    normalise, seed = settings.store.normalise, settings.benchmarks.seed
+    floors = [FeatureSource("random", normalise, seed=seed)]
+    if settings.experiment.classical:
+        floors.append(FeatureSource("classical", normalise))
+    files = list(floor_files(settings.store.root, floors, windows, state.snapshot_id))
+    for finished in state.finished:
+        every_step = settings.experiment.evolution and finished.trained.role == "method"
+        files += run_files(finished, windows, every_step=every_step)
+    return files
+
+
 @_TASK
-def embed(work: Work) -> None:
+def embed(context: StageContext) -> None:
     """Compute the features that are not there yet."""
-    settings, state = work.state.settings, work.state
-    total = len(missing_features(work.items)) * len(work.windows)
+    settings, state = context.state.settings, context.state
+    total = len(missing_features(context.files)) * len(context.windows)
     with StageProgress("embedding windows", total, key="embedding-progress") as progress:
         fill_missing(
             WindowSource(settings.store.root, state.snapshot_id),
-            work.items,
-            work.windows,
-            client=work.client,
+            context.files,
+            context.windows,
+            client=context.client,
             device=choose_device(settings.execution.device),
             advance=progress.advance,
         )
 
 
 @_TASK
-def run_benchmarks(work: Work) -> Outcomes:
+def run_benchmarks(context: StageContext) -> Outcomes:
     """Run every fold of every benchmark, and leave the accuracies in Prefect's pages."""
-    trained = work.state.experiment.trained
-    trials = {each.name for each in trained if each.role == "trial"}
-    wanted = cells(work.items, work.plans, trials)
-    total = sum(len(work.plans[cell.benchmark].folds) for cell, _ in wanted)
+    plans = context.plans
+    wanted = list_outcomes(context.files, plans, context.state.experiment.trials())
+    total = sum(len(plans[key.benchmark].folds) for key, _ in wanted)
     with StageProgress("benchmarks: folds", total, key="benchmark-progress") as progress:
-        outcomes = run_folds(wanted, work.plans, work.client, progress.advance)
+        outcomes = run_folds(wanted, plans, context.client, progress.advance)
     create_table_artifact(
-        _accuracies(outcomes),
+        [dict(row) for row in accuracy_table(outcomes)],
         key="benchmark-accuracies",
         description="Accuracy of every representation in every benchmark.",
     )
     return outcomes
-
-
-def _trained_rows(ablations: Sequence[Ablation], runs: Mapping[str, Run]) -> tuple[Ablation, ...]:
-    """Return the ablations with rows that are not trained saying so."""
-    return tuple(
-        ablation.model_copy(
-            update={
-                "rows": tuple(
-                    row
-                    if row.representation in runs
-                    else row.model_copy(update={"representation": None})
-                    for row in ablation.rows
-                )
-            }
-        )
-        for ablation in ablations
-    )
-
-
-def _accuracies(outcomes: Outcomes) -> list[dict[str, object]]:
-    rows: dict[str, dict[str, object]] = {}
-    for cell, outcome in outcomes.items():
-        if cell.step is None:
-            row = rows.setdefault(cell.representation, {"representation": cell.representation})
-            row[cell.benchmark] = f"{100 * outcome.scores[0].value:.1f} %"
-    return list(rows.values())
-
-
-def _trials(experiment: Experiment, outcomes: Outcomes) -> list[Trial]:
-    """Return the trials, each after its method as it is set, with what the inner folds say."""
-    tried = [t for t in experiment.trained if t.role == "trial"]
-    methods = dict.fromkeys(t.plan.method for t in tried)
-    as_set = {t.plan.method: t for t in experiment.trained if t.role == "method"}
-    listed = []
-    for method in methods:
-        listed += [as_set[method]] if method in as_set else []
-        listed += [t for t in tried if t.plan.method == method]
-    return [
-        Trial(
-            name=trained.label,
-            changed=", ".join(trained.changed) or "nothing",
-            scores={
-                cell.benchmark: outcome.scores[0].value
-                for cell, outcome in outcomes.items()
-                if cell.representation == trained.name
-                and cell.step is None
-                and cell.benchmark.startswith("inner")
-            },
-            chosen=trained.role == "method",
-        )
-        for trained in listed
-    ]
 
 
 def _title(settings: Settings) -> str:

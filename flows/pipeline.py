@@ -9,15 +9,15 @@ from prefect import flow
 from flows.config import Settings
 from flows.evaluate import evaluate_all, link_report
 from flows.experiment.plan import plan_experiment
-from flows.experiment.state import look
-from flows.experiment.stopwatch import Stopwatch
+from flows.experiment.provenance import Stopwatch
+from flows.experiment.state import load_state
 from flows.ingest.demo_data import ensure_demo_data
 from flows.ingest.scan import scan
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.stage_events import log_unchanged
-from flows.preprocess import bring_up_to_date
+from flows.preprocess import refresh_store
 from flows.report import write_page
-from flows.runtime.flow_start import FALLBACK_PRESET, command_line, start_flow
+from flows.runtime.flow_start import FALLBACK_PRESET, command_line, handed_scan, start_flow
 from flows.train import train_plans
 
 
@@ -41,10 +41,11 @@ def run_pipeline(settings: Settings, *, command: str = "deaps run", is_demo: boo
     if is_demo:
         ensure_demo_data(settings)
     with watch.stage("preprocess"):
-        if (found := scan(settings)).nothing_to_do:
-            log_unchanged(EventLog(settings.store.root), found)
+        scanned = handed_scan() or scan(settings)
+        if scanned.nothing_to_do:
+            log_unchanged(EventLog(settings.store.root), scanned)
         else:
-            bring_up_to_date(settings)
+            refresh_store(settings, scanned)
     return train_and_report(settings, watch=watch, command=command)
 
 
@@ -54,7 +55,7 @@ def train_and_report(
     """Train and evaluate the experiment on the published snapshot; return the report's page."""
     watch = watch or Stopwatch()
     with watch.stage("train"):
-        while look(settings).missing:  # again if another snapshot was published meanwhile
+        while load_state(settings).missing:  # again if another snapshot was published meanwhile
             train_experiment(settings)
     return write_page(evaluate_all(settings, watch.stages, command))
 

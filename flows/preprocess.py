@@ -29,7 +29,8 @@ from flows.monitoring.stage_events import (
 )
 from flows.runtime.console import say
 from flows.runtime.dask_pool import worker_pool
-from flows.runtime.flow_start import start_flow
+from flows.runtime.flow_start import handed_scan, start_flow
+from flows.runtime.opaque import opaque
 from flows.runtime.progress import StageProgress
 from preprocessing.recording import FoundRecording
 from storage.locks import writing_windows
@@ -46,7 +47,7 @@ _BATCHES_AT_ONCE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StoreRefresh:
     """What the stage did: how many recordings, the snapshot, and how busy the workers were."""
 
     n_recordings: int
@@ -56,25 +57,27 @@ class Outcome:
     """Whether another snapshot is published than before."""
 
 
-class Batch:
-    """Recordings of one data set that one Prefect task takes care of.
+@dataclass(frozen=True, slots=True)
+class RecordingBatch:
+    """Recordings of one data set that one Prefect task takes care of."""
 
-    A plain class on purpose: Prefect walks through dataclasses and lists among parameters.
-    """
+    job: Job
+    recordings: Sequence[FoundRecording]
+    start: int = 0
 
-    def __init__(self, job: Job, recordings: Sequence[FoundRecording], start: int = 0) -> None:
-        self.job = job
-        self.recordings = recordings
-        self.name = f"{job.dataset} {start + 1} to {start + len(recordings)}"
+    @property
+    def name(self) -> str:
+        """Which recordings these are, for Prefect's pages."""
+        return f"{self.job.dataset} {self.start + 1} to {self.start + len(self.recordings)}"
 
 
-class Workshop:
+@dataclass(frozen=True, slots=True)
+class StageContext:
     """The workers and the progress that all batches share."""
 
-    def __init__(self, client: Client, execution: ExecutionSettings, progress: StageProgress):
-        self.client = client
-        self.execution = execution
-        self.progress = progress
+    client: Client
+    execution: ExecutionSettings
+    progress: StageProgress
 
 
 @flow(
@@ -87,31 +90,31 @@ def preprocess(
     overrides: list[str] | None = None,
     only: list[str] | None = None,
     verify: bool = False,
-) -> Outcome:
+) -> StoreRefresh:
     """Bring the store up to date with the data sets and publish one snapshot.
 
     Where that changed what is published, an event says so, and what ``refresh.then`` asks for
     follows.
     """
     settings, _ = start_flow(preset, config, overrides)
-    outcome = bring_up_to_date(settings, only or (), verify=verify)
-    if outcome.changed:
-        tell_change(settings, outcome)
+    refresh = refresh_store(settings, handed_scan(), only=only or (), verify=verify)
+    if refresh.changed:
+        emit_change(settings, refresh)
     follow_change(settings)
-    return outcome
+    return refresh
 
 
-def tell_change(settings: Settings, outcome: Outcome) -> None:
+def emit_change(settings: Settings, refresh: StoreRefresh) -> None:
     """Emit the event that triggers of others can wait for."""
     emit_event(
         event=CHANGED_EVENT,
         resource={
-            "prefect.resource.id": f"deaps.store.{outcome.snapshot.snapshot_id[:16]}",
+            "prefect.resource.id": f"deaps.store.{refresh.snapshot.snapshot_id[:16]}",
             "prefect.resource.name": settings.store.root.name,
         },
         payload={
-            "snapshot": outcome.snapshot.snapshot_id,
-            "recordings_done": outcome.n_recordings,
+            "snapshot": refresh.snapshot.snapshot_id,
+            "recordings_done": refresh.n_recordings,
             "datasets": sorted(settings.data.roots()),
         },
     )
@@ -134,31 +137,34 @@ def follow_change(settings: Settings) -> None:
         link_report(settings, train_and_report(settings))
 
 
-def bring_up_to_date(
+def refresh_store(
     settings: Settings,
-    only: Sequence[str] = (),
+    earlier: Scan | None = None,
     *,
+    only: Sequence[str] = (),
     verify: bool = False,
     client: Client | None = None,
-) -> Outcome:
+) -> StoreRefresh:
     """Scan, preprocess what has to be, publish and summarise; for use inside a flow.
 
-    Workers are started for it unless ``client`` brings them.
+    ``earlier`` is a scan that the caller has made; it serves if nobody has published since.
+    Workers are started unless ``client`` brings them.
     """
     log = EventLog(settings.store.root)
     with writing_windows(settings.store.root, say_waiting=say), log.stage(PREPROCESS):
-        found = scan(settings, only, verify=verify)
-        before = found.published.snapshot.snapshot_id if found.published else None
-        log_scan(log, found)
-        if found.published is None:
-            found.require_data()
-        results = run_batches(settings, found.todo(), client)
+        is_current = earlier is not None and earlier.is_current(settings.store.root)
+        scanned = earlier if earlier and is_current else scan(settings, only, verify=verify)
+        before = scanned.published.snapshot.snapshot_id if scanned.published else None
+        log_scan(log, scanned)
+        if scanned.published is None:
+            scanned.require_data()
+        results = run_batches(settings, scanned.todo(), client)
         rows = [row for result in results for row in result.rows]
-        snapshot = publish(found, rows, settings)
+        snapshot = publish(opaque(scanned), opaque(rows), opaque(settings))
         log_publication(log, snapshot, stage=PREPROCESS)
     show_summary(settings.store.root)
     busy_s = sum(result.busy_s for result in results)
-    return Outcome(len(rows), snapshot, busy_s, changed=snapshot.snapshot_id != before)
+    return StoreRefresh(len(rows), snapshot, busy_s, changed=snapshot.snapshot_id != before)
 
 
 def run_batches(
@@ -172,22 +178,22 @@ def run_batches(
         pool as workers,
         StageProgress("preprocessing", len(todo), key="preprocessing-progress") as progress,
     ):
-        workshop = Workshop(workers, settings.execution, progress)
+        context = StageContext(workers, settings.execution, progress)
         batches = make_batches(todo, settings.execution.batch_recordings)
-        futures = [preprocess_batch.submit(batch, workshop) for batch in batches]
+        futures = [preprocess_batch.submit(opaque(batch), opaque(context)) for batch in batches]
         for future in futures:
             future.wait()
         return [result for future in futures for result in future.result()]
 
 
-def make_batches(todo: Iterable[tuple[Job, FoundRecording]], size: int) -> Iterator[Batch]:
+def make_batches(todo: Iterable[tuple[Job, FoundRecording]], size: int) -> Iterator[RecordingBatch]:
     """Yield batches of at most ``size`` recordings, each of one data set."""
     by_dataset: dict[str, tuple[Job, list[FoundRecording]]] = {}
     for job, recording in todo:
         by_dataset.setdefault(job.dataset, (job, []))[1].append(recording)
     for job, recordings in by_dataset.values():
         for start in range(0, len(recordings), size):
-            yield Batch(job, recordings[start : start + size], start)
+            yield RecordingBatch(job, recordings[start : start + size], start)
 
 
 @task(
@@ -195,25 +201,25 @@ def make_batches(todo: Iterable[tuple[Job, FoundRecording]], size: int) -> Itera
     persist_result=False,
     task_run_name="{batch.name}",
 )
-def preprocess_batch(batch: Batch, workshop: Workshop) -> list[ChunkResult]:
+def preprocess_batch(batch: RecordingBatch, context: StageContext) -> list[ChunkResult]:
     """Hand one batch to the workers, and wait for it."""
     from distributed import as_completed
 
-    chunks = list(make_chunks(batch, workshop.execution.chunk_megabytes * 1e6))
+    chunks = list(make_chunks(batch, context.execution.chunk_megabytes * 1e6))
     futures = {
-        workshop.client.submit(preprocess_chunk, batch.job, chunk, pure=False): chunk
+        context.client.submit(preprocess_chunk, batch.job, chunk, pure=False): chunk
         for chunk in chunks
     }
     results = []
     for future in as_completed(futures):
         chunk = futures[future]
-        results.append(_result(future.result, batch.job, chunk, workshop.client))
+        results.append(_result(future.result, batch.job, chunk, context.client))
         log_recordings(EventLog(batch.job.store), results[-1])
-        workshop.progress.advance(len(chunk))
+        context.progress.advance(len(chunk))
     return results
 
 
-def make_chunks(batch: Batch, max_bytes: float) -> Iterator[list[FoundRecording]]:
+def make_chunks(batch: RecordingBatch, max_bytes: float) -> Iterator[list[FoundRecording]]:
     """Yield groups of recordings whose sources together are at most ``max_bytes``, or one."""
     chunk: list[FoundRecording] = []
     n_bytes = 0
@@ -270,13 +276,9 @@ def _alone(job: Job, recording: FoundRecording, client: Client) -> RecordingRow:
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="publish")
-def _publish(publication: Callable[[], Snapshot]) -> Snapshot:
-    return publication()
-
-
-def publish(found: Scan, rows: list[RecordingRow], settings: Settings) -> Snapshot:
+def publish(scanned: Scan, rows: list[RecordingRow], settings: Settings) -> Snapshot:
     """Publish one snapshot of all that is published or new."""
-    return _publish(lambda: publish_scan(found, rows, settings))
+    return publish_scan(scanned, rows, settings)
 
 
 def show_summary(root: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from deaps.evaluation import EVALUATION_NAME, PAGE_NAME, read_evaluation
-from flows.config import Settings
 from flows.monitoring.event_log import EventLog
 from storage.errors import DeapsError
 from storage.layout import REPORTS_FOLDER
@@ -32,15 +31,15 @@ def rewrite_page(folder: Path) -> Path:
     return write_page(folder)
 
 
-def find_evaluation(settings: Settings, name: str | None) -> Path:
+def find_evaluation(store: Path, name: str | None) -> Path:
     """Return the folder of the evaluation of that name, by default the newest."""
-    reports = settings.store.root / REPORTS_FOLDER
-    found = sorted(
+    reports = store / REPORTS_FOLDER
+    evaluations = sorted(
         (path.stat().st_mtime_ns, path.parent) for path in reports.glob(f"*/{EVALUATION_NAME}")
     )
     if name is not None:
-        found = [(when, folder) for when, folder in found if folder.name == name]
-    if not found:
+        evaluations = [(when, folder) for when, folder in evaluations if folder.name == name]
+    if not evaluations:
         what = f"no evaluation {name!r}" if name else "no evaluation"
         raise NoEvaluationError(f"{what} in {reports}; run deaps evaluate")
-    return found[-1][1]
+    return evaluations[-1][1]

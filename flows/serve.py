@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from prefect.deployments.runner import RunnerDeployment
 
 HOST = "127.0.0.1"
-DEFAULT_PORT = 4200
 _API_VARIABLE = "PREFECT_API_URL"
 _START_S = 120
 _STOP_S = 15
@@ -54,9 +53,11 @@ def serve(
     with _server(port, say):
         from prefect import serve as serve_prefect
 
-        offered = [_to_prefect(one, refresh, parameters or {}) for one in deployments()]
-        for one in deployments():
-            say(f"offering {one.flow}/{one.name}")
+        offered = [
+            _to_prefect(deployment, refresh, parameters or {}) for deployment in deployments()
+        ]
+        for deployment in deployments():
+            say(f"offering {deployment.flow}/{deployment.name}")
         # Prefect's own handler of SIGTERM forgets to await this.
         warnings.filterwarnings("ignore", "coroutine 'Runner.astop' was never", RuntimeWarning)
         # One run at a time: on one machine two would only share its cores and wait for locks.
@@ -95,7 +96,7 @@ def _server(port: int, say: Say) -> Iterator[None]:
     log = prefect_home() / "server.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as stream:
-        process = subprocess.Popen(  # noqa: S603
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter
             [sys.executable, "-m", "prefect", "server", "start", "--host", HOST, f"--port={port}"],
             stdout=stream,
             stderr=stream,
@@ -124,7 +125,7 @@ def _wait_until_healthy(process: subprocess.Popen[bytes], url: str, log: Path) -
             printed = log.read_text(errors="replace").strip()[-500:]
             raise ServerError(f"the Prefect server ended at once: {printed}")
         try:
-            with urllib.request.urlopen(url, timeout=2):  # noqa: S310
+            with urllib.request.urlopen(url, timeout=2):  # noqa: S310 - our own http address
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.2)

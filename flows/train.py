@@ -17,18 +17,17 @@ from deaps.config import MethodName
 from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import Run, TrainingPlan, create_run, open_run
 from flows.config import ExecutionSettings, Settings
-from flows.experiment.training_plan import method_plan
+from flows.experiment.plan import method_plan
 from flows.monitoring.event_log import EventLog
-from flows.monitoring.loss_curve import sparkline
+from flows.monitoring.loss_curve import curve_page
 from flows.monitoring.stage_events import log_publication, training_facts
 from flows.runtime.console import say
 from flows.runtime.flow_start import start_flow
 from flows.runtime.interrupt import stopped_with_us
+from flows.runtime.opaque import opaque
 from flows.runtime.progress import StageProgress
 from storage.locks import training
 from storage.publish import republish
-
-_CURVE_POINTS = 20
 
 
 @flow(name="deaps-train")
@@ -53,7 +52,7 @@ def train_plans(settings: Settings, plans: Sequence[TrainingPlan]) -> list[str]:
             if run.finished:
                 continue
             with log.stage("train", **training_facts(run)):
-                finish(run.folder, settings.execution)
+                train_to_end(run.folder, opaque(settings.execution))
         show_curve(run)
         log_publication(log, republish(settings.store.root), stage="train")
     return [run.name for run in runs]
@@ -65,7 +64,7 @@ def _alone(run: Run, execution: ExecutionSettings) -> AbstractContextManager[Non
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="train {folder.name}")
-def finish(folder: Path, execution: ExecutionSettings) -> None:
+def train_to_end(folder: Path, execution: ExecutionSettings) -> None:
     """Train the run in ``folder`` to its end, in this process or in several."""
     if execution.processes_per_node > 1 or execution.nodes > 1:
         train_in_processes(folder, execution)
@@ -97,7 +96,7 @@ def train_in_processes(folder: Path, execution: ExecutionSettings) -> None:
         "-m", "deaps.train", str(folder), f"--device={execution.device}",
     ]  # fmt: skip
     env = {"OMP_NUM_THREADS": "1", **os.environ}
-    with subprocess.Popen(command, env=env) as process, stopped_with_us(process):  # noqa: S603
+    with subprocess.Popen(command, env=env) as process, stopped_with_us(process):  # noqa: S603 - our own interpreter
         code = process.wait()
     if code:
         raise subprocess.CalledProcessError(code, command)
@@ -105,17 +104,4 @@ def train_in_processes(folder: Path, execution: ExecutionSettings) -> None:
 
 def show_curve(run: Run) -> None:
     """Leave the loss curve and the measures of collapse in Prefect's pages."""
-    rows = read_metrics(run.folder)
-    every = max(1, len(rows) // _CURVE_POINTS)
-    shown = rows[::every]
-    curves = [
-        f"| {name.replace('_', ' ')} | `{sparkline([row[name] for row in shown])}` "
-        f"| {rows[0][name]:.4g} | {rows[-1][name]:.4g} |"
-        for name in ("loss", "representation_std", "effective_rank")
-    ]
-    names = ("step", "loss", "representation_std", "effective_rank", "windows_per_s")
-    lines = [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}"]
-    lines += [f"| {' | '.join(f'{row[n]:.4g}' for n in names)} |" for row in shown]
-    head = f"## Run {run.name}\n\n|  | curve | first | last |\n| --- | --- | --- | --- |"
-    text = "\n".join([head, *curves, "", *lines])
-    create_markdown_artifact(text, key="training-curve")
+    create_markdown_artifact(curve_page(run.name, read_metrics(run.folder)), key="training-curve")

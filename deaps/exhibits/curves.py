@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from deaps.evaluation import TrainingCurve
+from deaps.exhibits import NotShownError
 from deaps.exhibits.json_numbers import plain_floats
 
 MOST_POINTS = 200
@@ -23,12 +24,12 @@ def training_curve(representation: str, rows: Sequence[dict[str, Any]]) -> Train
 
     Raises
     ------
-    ValueError
+    NotShownError
         If there is no row to draw.
     """
     whole = [row for row in rows if all(math.isfinite(row[name]) for name in _DRAWN)]
     if not whole:
-        raise ValueError(f"{len(rows)} rows of metrics, none of them finite; nothing to draw")
+        raise NotShownError(f"{len(rows)} rows of metrics, none of them finite; nothing to draw")
     places = np.linspace(0, len(whole) - 1, min(MOST_POINTS, len(whole)))
     kept = [whole[i] for i in np.rint(places).astype(int).tolist()]
     return TrainingCurve(

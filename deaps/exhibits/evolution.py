@@ -8,6 +8,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from deaps.evaluation import Evolution
+from deaps.exhibits import NotShownError
 from deaps.exhibits.json_numbers import plain_floats
 
 _CURVE_POINTS = 100
@@ -28,14 +29,14 @@ def evolution_exhibit(
 
     Raises
     ------
-    ValueError
+    NotShownError
         With fewer than two different steps.
     """
     order = np.argsort(np.asarray(steps), kind="stable")
     at, found = np.asarray(steps)[order], np.asarray(values, np.float64)[order]
     n_steps = len(np.unique(at))
     if n_steps < 2:
-        raise ValueError(f"{n_steps} different steps; a curve takes two")
+        raise NotShownError(f"{n_steps} different steps; a curve takes two")
     degree = max(1, min(degree, n_steps - 2))
     share = (at - at[0]) / (at[-1] - at[0])
     # On the domain itself: numpy would map it to -1 to 1, with the same curve.

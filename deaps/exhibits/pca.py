@@ -10,6 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import roc_auc_score, silhouette_score
 
 from deaps.evaluation import Component, Pca
+from deaps.exhibits import NotShownError
 from deaps.exhibits.density import common_grid, density
 from deaps.exhibits.groups import group_numbers, stratified_sample
 from deaps.exhibits.json_numbers import plain_floats
@@ -49,7 +50,7 @@ def pca_exhibit(
 
     Raises
     ------
-    ValueError
+    NotShownError
         With one subject or one class alone, or with features that do not vary.
     """
     numbers = group_numbers(subjects)
@@ -128,8 +129,8 @@ def _check(
     if not np.isfinite(features).all():
         raise ValueError("features are not all finite; fill or leave out unknown ones first")
     if len(np.unique(subjects)) < 2:
-        raise ValueError(f"{len(np.unique(subjects))} subjects; a comparison takes two")
+        raise NotShownError(f"{len(np.unique(subjects))} subjects; a comparison takes two")
     if afib.all() or not afib.any():
-        raise ValueError(f"{afib.sum()} of {len(afib)} windows are AFib; both kinds are needed")
+        raise NotShownError(f"{afib.sum()} of {len(afib)} windows are AFib; both kinds are needed")
     if np.ptp(features, axis=0).max() == 0:
-        raise ValueError("all windows have the same features; there is no component")
+        raise NotShownError("all windows have the same features; there is no component")

@@ -11,6 +11,7 @@ from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits
 
 from deaps.evaluation import EmbeddingMap
+from deaps.exhibits import NotShownError
 from deaps.exhibits.groups import group_numbers, stratified_sample
 from deaps.exhibits.json_numbers import plain_floats
 from deaps.exhibits.small_strips import pack, thin, unpack
@@ -75,7 +76,7 @@ def lay_out(features: NDArray[np.floating], *, seed: int) -> tuple[NDArray[np.fl
     """Return a place for each row, (n, 2), and how it was found, in words."""
     n = len(features)
     if n < _FEWEST:
-        raise ValueError(f"{n} windows; a map takes {_FEWEST}")
+        raise NotShownError(f"{n} windows; a map takes {_FEWEST}")
     dimensions = min(_DIMENSIONS, n - 1, features.shape[1])
     perplexity = min(_PERPLEXITY, (n - 1) / 3)
     # One thread: the sums of several come in any order, and the map would not be the same again.

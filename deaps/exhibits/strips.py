@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deaps.evaluation import Strip
+from deaps.exhibits import NotShownError
 from deaps.exhibits.groups import group_numbers
 from storage.schema import FS, Quality
 
@@ -44,7 +45,7 @@ def choose_strips(
 
     Raises
     ------
-    ValueError
+    NotShownError
         If no subject has both rhythms, or no other one has a normal window.
     """
     order = np.lexsort((rows, recording_ids))
@@ -93,7 +94,7 @@ def _first_subject(normal: NDArray[np.int64], afib: NDArray[np.int64]) -> int:
         rarer = np.minimum(normal[:, : grade + 1].sum(axis=1), afib[:, : grade + 1].sum(axis=1))
         if rarer.any():
             return int(rarer.argmax())
-    raise ValueError("no subject has both a normal window and one in AFib")
+    raise NotShownError("no subject has both a normal window and one in AFib")
 
 
 def _second_subject(normal: NDArray[np.int64], first: int) -> int:
@@ -102,7 +103,7 @@ def _second_subject(normal: NDArray[np.int64], first: int) -> int:
     for grade in range(len(Quality)):
         if others[:, grade].any():
             return int(others[:, grade].argmax())
-    raise ValueError("no second subject has a normal window")
+    raise NotShownError("no second subject has a normal window")
 
 
 def _typical(

@@ -1,4 +1,4 @@
-"""Fitting and testing the classifier in one fold: what a worker is given, and what it does."""
+"""FoldJob and testing the classifier in one fold: what a worker is given, and what it does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from deaps.probing.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
-class Fitting:
+class FoldJob:
     """What of a plan a classifier needs: no names."""
 
     labels: NDArray[np.int8]
@@ -25,7 +25,7 @@ class Fitting:
     folds: tuple[Fold, ...]
 
     @classmethod
-    def of(cls, plan: Plan) -> Fitting:
+    def of(cls, plan: Plan) -> FoldJob:
         """Return what the classifier needs of a plan."""
         examples = plan.examples
         return cls(examples.labels, examples.windows, examples.owner, plan.folds)
@@ -38,9 +38,9 @@ class Fitting:
         return fit_predict(train, self.labels[split.train], test)
 
 
-def predict_from_file(fitting: Fitting, path: Path, fold: int) -> NDArray[np.int8]:
+def predict_from_file(job: FoldJob, path: Path, fold: int) -> NDArray[np.int8]:
     """Return the predictions of one fold with the features in a file."""
-    return fitting.predict(_table(path), fold)
+    return job.predict(_table(path), fold)
 
 
 @lru_cache(maxsize=2)

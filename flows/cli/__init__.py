@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from flows.cli.data import doctor, fetch, gc, preprocess, query, scan, synth
+from flows.cli.data import fetch, preprocess, scan, synth
 from flows.cli.models import embed, export, train
-from flows.cli.pipeline import evaluate, report, run
-from flows.cli.serve import serve
-from flows.cli.store import status
+from flows.cli.options import exit_on_error
+from flows.cli.pipeline import evaluate, report, run, serve
+from flows.cli.store import doctor, gc, query, status
 
 app = typer.Typer(
     name="deaps",
@@ -24,7 +24,7 @@ _COMMANDS = (
     *(embed, export, query, doctor, gc, serve, status),
 )
 for command in _COMMANDS:
-    app.command()(command)
+    app.command()(exit_on_error(command))
 
 
 def main() -> None:

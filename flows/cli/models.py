@@ -1,15 +1,24 @@
-"""The commands of the training half: each is a thin shell over one library call."""
+"""Commands that train and use encoders: each is a thin shell over one library call."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from deaps.config import METHOD_NAMES, MethodName
-from flows.cli.flow_context import around_flow
-from flows.cli.options import Config, Overrides, Preset, settings_from, stop
+from flows.cli.options import (
+    Config,
+    Overrides,
+    Preset,
+    config_text,
+    flow_context,
+    settings_from,
+    stop,
+)
+
+if TYPE_CHECKING:
+    from deaps.config import MethodName
 
 Encoder = Annotated[
     Path | None, typer.Option(help="Encoder file (default: the one that is shipped).")
@@ -19,7 +28,7 @@ Encoder = Annotated[
 def train(
     method: Annotated[
         list[str] | None,
-        typer.Option(help=f"{', '.join(METHOD_NAMES)}; may be repeated (default: deaps)."),
+        typer.Option(help="Method to train; may be repeated (default: deaps)."),
     ] = None,
     preset: Preset = None,
     config: Config = None,
@@ -29,23 +38,20 @@ def train(
 
     Example: deaps train --method deaps --set training.iterations=1000
     """
+    from deaps.config import METHOD_NAMES
+
     settings = settings_from(preset, config, overrides)
     if unknown := [name for name in method or () if name not in METHOD_NAMES]:
         stop(f"no method {unknown[0]!r}; possible: {', '.join(METHOD_NAMES)}")
-    from deaps.train import NonFiniteError
+    with flow_context(settings):
+        from flows.train import train as train_flow
 
-    try:
-        with around_flow():
-            from flows.train import train as train_flow
-
-            names = train_flow(
-                methods=cast("list[MethodName] | None", method),
-                preset=preset,
-                config=str(config) if config else None,
-                overrides=overrides,
-            )
-    except (NonFiniteError, OSError, ValueError) as error:
-        stop(str(error))
+        names = train_flow(
+            methods=cast("list[MethodName] | None", method),
+            preset=preset,
+            config=config_text(config),
+            overrides=overrides,
+        )
     for name in names:
         typer.echo(f"run: {settings.store.root / 'runs' / name}")
 
@@ -65,11 +71,7 @@ def embed(
     settings = settings_from(preset, config, overrides)
     from flows.embed import embed_source
 
-    try:
-        n_windows = embed_source(settings, source, encoder, out)
-    except (OSError, ValueError) as error:
-        stop(str(error))
-    typer.echo(f"{n_windows:,} windows: {out}")
+    typer.echo(f"{embed_source(settings, source, encoder, out):,} windows: {out}")
 
 
 def export(
@@ -82,8 +84,4 @@ def export(
     """
     from deaps.models.onnx_export import export_onnx
 
-    try:
-        difference = export_onnx(encoder, out)
-    except (OSError, ValueError) as error:
-        stop(str(error))
-    typer.echo(f"{out}: differs from torch by at most {difference:.1e}")
+    typer.echo(f"{out}: differs from torch by at most {export_onnx(encoder, out):.1e}")

@@ -1,14 +1,22 @@
-"""What the commands of ``deaps`` share: options, settings, and the way to stop."""
+"""What the commands of ``deaps`` share: options, settings, errors, and the way into a flow."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 
 import typer
 
-from flows.config import ConfigError, Settings, load_settings, preset_names
+from flows.presets import preset_names
+from storage.errors import DeapsError
+
+if TYPE_CHECKING:
+    from flows.config import Settings
+    from flows.ingest.scan import Scan
 
 Preset = Annotated[
     str | None, typer.Option(help=f"Settings to start from: {', '.join(preset_names())}.")
@@ -26,21 +34,67 @@ Only = Annotated[
     list[str] | None, typer.Option(metavar="NAME", help="Only this data set; may be repeated.")
 ]
 Strict = Annotated[
-    bool, typer.Option(help="Exit with 1 if anything was set aside, flagged or missing.")
+    bool, typer.Option(help="Exit with 1 if anything was quarantined, flagged or missing.")
 ]
 
+P = ParamSpec("P")
 _USAGE_ERROR = 2
 
 
-def settings_from(preset: str | None, config: Path | None, overrides: list[str] | None) -> Settings:
-    """Return the settings that the options ask for, or stop with the reason."""
-    try:
-        return load_settings(preset=preset, config=config, overrides=overrides or ())
-    except ConfigError as error:
-        stop(str(error))
+def exit_on_error(command: Callable[P, None]) -> Callable[P, None]:
+    """Return the command, ending with one line where a person can mend what went wrong.
+
+    Any other exception is a fault of ours and keeps its traceback.
+    """
+
+    @wraps(command)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except DeapsError as error:
+            stop(str(error))
+        except OSError as error:
+            stop(_describe(error))
+
+    return guarded
+
+
+def _describe(error: OSError) -> str:
+    if error.strerror is None:
+        return str(error)
+    return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
 
 
 def stop(message: str) -> NoReturn:
     """Print a message on standard error and exit with 2."""
     typer.echo(f"deaps: {message}", err=True)
     sys.exit(_USAGE_ERROR)
+
+
+def settings_from(preset: str | None, config: Path | None, overrides: list[str] | None) -> Settings:
+    """Return the settings that the options ask for."""
+    from flows.config import load_settings
+
+    return load_settings(preset=preset, config=config, overrides=overrides or ())
+
+
+def config_text(config: Path | None) -> str | None:
+    """Return the configuration file's path as a flow's parameter, which is JSON."""
+    return str(config) if config else None
+
+
+@contextmanager
+def flow_context(settings: Settings, scan: Scan | None = None) -> Iterator[None]:
+    """Check that Prefect's server answers, and let Ctrl-C stop at once.
+
+    The flow that runs inside takes over ``settings`` and ``scan`` instead of loading and scanning
+    again. Import flows inside: Prefect takes seconds to import and to start.
+    """
+    typer.echo("starting Prefect and the workers ...", err=True)
+    from flows.runtime.flow_start import hand_over
+    from flows.runtime.interrupt import stop_at_once
+    from flows.runtime.prefect_server import require_server
+
+    require_server()
+    with stop_at_once(), hand_over(settings, scan):
+        yield

@@ -36,7 +36,7 @@ def print_table(table: pa.Table) -> None:
         shown.add_row(*(Text(_cell(value)) for value in row.values()))
     console().print(shown)
     if table.num_rows > _MOST_ROWS:
-        print(f"the first {_MOST_ROWS} rows; --csv writes all")  # noqa: T201
+        console().print(f"the first {_MOST_ROWS} rows; --csv writes all", highlight=False)
 
 
 def _print_records(table: pa.Table) -> None:

@@ -1,16 +1,53 @@
-"""The commands of the last stages: each is a thin shell over one library call."""
+"""Commands of the whole pipeline and its last stages: each is a thin shell over one call."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.flow_context import around_flow
-from flows.cli.options import Config, Overrides, Preset, settings_from, stop
-from flows.config import Settings
+from flows.cli.options import (
+    Config,
+    Overrides,
+    Preset,
+    config_text,
+    flow_context,
+    settings_from,
+)
 from flows.ingest.demo_data import DEMO_DATA, ensure_demo_data
+
+if TYPE_CHECKING:
+    from flows.config import Settings
+    from flows.ingest.scan import Scan
+
+_PREFECT_PORT = 4200
+
+
+def run(
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Run the whole pipeline: preprocess, train, benchmark, report; what is done is left alone.
+
+    Example: deaps run --preset open --set data.mitdb=/data/mitdb
+    """
+    from flows.ingest.scan import scan
+
+    settings = settings_from(preset, config, overrides)
+    if preset == "demo" and ensure_demo_data(settings):
+        typer.echo(f"wrote a synthetic cohort to {DEMO_DATA}", err=True)
+    scanned = scan(settings)
+    scanned.require_data()
+    if page := _finished_page(settings, scanned):
+        typer.echo("nothing to do: data sets, runs and report are up to date")
+    else:
+        with flow_context(settings, scanned):
+            from flows.pipeline import pipeline
+
+            page = Path(pipeline(preset=preset, config=config_text(config), overrides=overrides))
+    typer.echo(f"report: {page}")
 
 
 def evaluate(
@@ -22,20 +59,17 @@ def evaluate(
 
     Example: deaps evaluate --preset open
     """
-    settings = settings_from(preset, config, overrides)
-    from flows.experiment.state import look
+    from flows.experiment.state import load_state
     from flows.report import write_page
 
-    try:
-        state = look(settings)
-        state.require_runs()
-        if not state.evaluated:
-            with around_flow():
-                from flows.evaluate import evaluate as evaluate_flow
+    settings = settings_from(preset, config, overrides)
+    state = load_state(settings)
+    state.require_runs()
+    if not state.evaluated:
+        with flow_context(settings):
+            from flows.evaluate import evaluate as evaluate_flow
 
-                evaluate_flow(preset=preset, config=_text(config), overrides=overrides)
-    except (OSError, ValueError) as error:
-        stop(str(error))
+            evaluate_flow(preset=preset, config=config_text(config), overrides=overrides)
     typer.echo(f"report: {write_page(state.folder)}")
 
 
@@ -49,69 +83,46 @@ def report(
 
     Example: deaps report --preset open
     """
-    settings = settings_from(preset, config, overrides)
     from flows.report import find_evaluation, rewrite_page
 
-    try:
-        page = rewrite_page(find_evaluation(settings, name))
-    except (OSError, ValueError) as error:
-        stop(str(error))
-    typer.echo(f"report: {page}")
+    settings = settings_from(preset, config, overrides)
+    typer.echo(f"report: {rewrite_page(find_evaluation(settings.store.root, name))}")
 
 
-def run(
+def serve(
+    port: Annotated[
+        int, typer.Option(help="Port of Prefect's pages; another free one if it is taken.")
+    ] = _PREFECT_PORT,
     preset: Preset = None,
     config: Config = None,
-    overrides: Overrides = None,
 ) -> None:
-    """Run the whole pipeline: preprocess, train, benchmark, report; what is done is left alone.
+    """Offer every deployment to ``prefect deployment run`` until stopped; run schedules.
 
-    Example: deaps run --preset open --set data.mitdb=/data/mitdb
+    Example: deaps serve --port 4200
     """
-    settings = settings_from(preset, config, overrides)
-    if preset == "demo" and ensure_demo_data(settings):
-        typer.echo(f"wrote a synthetic cohort to {DEMO_DATA}", err=True)
-    try:
-        page = _finished_page(settings)
-        if page is not None:
-            typer.echo("nothing to do: data sets, runs and report are up to date")
-        else:
-            page = _run_flow(preset, config, overrides)
-    except (OSError, ValueError) as error:
-        stop(str(error))
-    typer.echo(f"report: {page}")
+    from flows.serve import serve as serve_deployments
+
+    serve_deployments(
+        settings_from(preset, config, None).refresh,
+        port=port,
+        say=lambda text: typer.echo(text, err=True),
+        parameters=flow_parameters(preset, config),
+    )
 
 
-def _finished_page(settings: Settings) -> Path | None:
+def flow_parameters(preset: str | None, config: Path | None) -> dict[str, str]:
+    """Return the parameters of every flow that is served; flows run in this folder, too."""
+    values = {"preset": preset, "config": str(config.resolve()) if config else None}
+    return {name: value for name, value in values.items() if value}
+
+
+def _finished_page(settings: Settings, scanned: Scan) -> Path | None:
     """Return the report's page if every stage is done."""
     from deaps.evaluation import PAGE_NAME
-    from flows.experiment.state import look
-    from flows.ingest.scan import scan
-    from storage.snapshot import IndexMissingError
+    from flows.experiment.state import load_state
 
-    found = scan(settings)
-    found.require_data()
-    if not found.nothing_to_do:
+    if not scanned.nothing_to_do:
         return None
-    try:
-        state = look(settings)
-    except IndexMissingError:
-        return None
+    state = load_state(settings)
     page = state.folder / PAGE_NAME
     return page if state.evaluated and not state.missing and page.exists() else None
-
-
-def _run_flow(preset: str | None, config: Path | None, overrides: list[str] | None) -> Path:
-    from deaps.train import NonFiniteError
-
-    try:
-        with around_flow():
-            from flows.pipeline import pipeline
-
-            return Path(pipeline(preset=preset, config=_text(config), overrides=overrides))
-    except NonFiniteError as error:
-        stop(str(error))
-
-
-def _text(path: Path | None) -> str | None:
-    return str(path) if path else None

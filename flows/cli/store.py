@@ -1,4 +1,4 @@
-"""The commands that look after a running store: each is a thin shell over one library call."""
+"""Commands that ask and look after a store: each is a thin shell over one library call."""
 
 from __future__ import annotations
 
@@ -7,6 +7,66 @@ from typing import Annotated
 import typer
 
 from flows.cli.options import Config, Overrides, Preset, settings_from, stop
+
+
+def query(
+    sql: Annotated[str, typer.Argument(help="One SELECT (or FROM ..., or EXPLAIN).")],
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Write CSV instead of a table.")] = False,
+) -> None:
+    """Ask the index a question in SQL; nothing can be changed by it.
+
+    Example: deaps query "SELECT rhythm, count(*) FROM windows GROUP BY rhythm"
+    """
+    from flows.cli.output import ROWS_ASKED, print_csv, print_table
+    from storage.query import run_query
+
+    settings = settings_from(preset, config, overrides)
+    table = run_query(settings.store.root, sql, limit=None if csv else ROWS_ASKED)
+    (print_csv if csv else print_table)(table)
+
+
+def doctor(
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+    verify: Annotated[bool, typer.Option(help="Read and hash every file, too.")] = False,
+) -> None:
+    """Check that the store is whole; exit with 1 if it is not.
+
+    Example: deaps doctor --verify
+    """
+    from storage.care.doctor import check_store
+
+    findings = check_store(settings_from(preset, config, overrides).store.root, verify=verify)
+    errors = sum(finding.is_error for finding in findings)
+    for finding in findings:
+        typer.echo(str(finding))
+    spare = len(findings) - errors
+    typer.echo(f"{errors} errors, {spare} spare files" if findings else "the store is whole")
+    if errors:
+        raise typer.Exit(1)
+
+
+def gc(
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+    dry_run: Annotated[bool, typer.Option(help="Only list what would be removed.")] = False,
+) -> None:
+    """Remove window files that neither the index nor a run names, and old logs.
+
+    Example: deaps gc --dry-run
+    """
+    from storage.care.garbage import collect_garbage
+
+    store = settings_from(preset, config, overrides).store
+    removed = collect_garbage(store.root, dry_run=dry_run, keep_logs_days=store.keep_logs_days)
+    for path in removed:
+        typer.echo(str(path))
+    typer.echo(f"{len(removed)} files {'would be ' if dry_run else ''}removed")
 
 
 def status(
@@ -26,11 +86,8 @@ def status(
     from flows.monitoring.status import store_status
     from flows.runtime.console import console
 
-    try:
-        found = store_status(root)
-    except OSError as error:
-        stop(f"cannot look at {root}: {error.strerror}")
+    state = store_status(root)
     if json:
-        typer.echo(as_json(found))
+        typer.echo(as_json(state))
     else:
-        console().print(render(found))
+        console().print(render(state))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from deaps.probing.examples import Windows
 from deaps.probing.feature_source import FeatureSource
 from deaps.probing.features import write_features
-from flows.experiment.representations import Compared
+from deaps.probing.representations import FeatureFile, missing_features
 from storage.config import Normalisation
 from storage.errors import DeapsError
 from storage.window_store import WindowStore
@@ -34,10 +34,10 @@ class SnapshotChangedError(DeapsError):
     """The windows of an evaluation are no longer those that are published."""
 
 
-class Block(NamedTuple):
-    """Some windows of one representation: the number of the item, and which windows."""
+class FeatureBlock(NamedTuple):
+    """Some windows of one representation: the number of its file, and which windows."""
 
-    item: int
+    file: int
     part: slice
 
 
@@ -56,54 +56,49 @@ class WindowSource:
 
 def fill_missing(
     source: WindowSource,
-    items: Sequence[Compared],
+    files: Sequence[FeatureFile],
     windows: Windows,
     *,
     client: Client,
     device: torch.device,
     advance: Callable[[int], None] = lambda n: None,
 ) -> None:
-    """Compute the features of every item that has no file yet; each is written when complete.
+    """Compute every file of features that is not there yet; each is written when complete.
 
     Workers do it, each with one core; where there is an accelerator, this process encodes.
     """
-    missing = missing_features(items)
-    found: dict[int, dict[int, NDArray[np.float32]]] = {i: {} for i in range(len(missing))}
+    missing = missing_features(files)
+    parts_by_file: dict[int, dict[int, NDArray[np.float32]]] = {i: {} for i in range(len(missing))}
     for block, features in _blocks(source, missing, windows, client, device):
-        parts = found[block.item]
+        parts = parts_by_file[block.file]
         parts[block.part.start] = features
         advance(len(features))
         if sum(map(len, parts.values())) == len(windows):
             whole = np.concatenate([parts[start] for start in sorted(parts)])
-            write_features(missing[block.item].features, windows, whole)
-            del found[block.item]
-
-
-def missing_features(items: Sequence[Compared]) -> list[Compared]:
-    """Return the items whose features are not there yet."""
-    return [item for item in items if not item.features.exists()]
+            write_features(missing[block.file].path, windows, whole)
+            del parts_by_file[block.file]
 
 
 def _blocks(
     source: WindowSource,
-    items: Sequence[Compared],
+    files: Sequence[FeatureFile],
     windows: Windows,
     client: Client,
     device: torch.device,
-) -> Iterator[tuple[Block, NDArray[np.float32]]]:
+) -> Iterator[tuple[FeatureBlock, NDArray[np.float32]]]:
     """Yield the features of every block, in the order in which they are ready."""
     from distributed import as_completed
 
     jobs = {}
-    for number, item in enumerate(items):
-        here = device.type != "cpu" and item.source.kind != "classical"
-        for part in _parts(item, windows):
+    for number, file in enumerate(files):
+        here = device.type != "cpu" and file.source.kind != "classical"
+        for part in _parts(file, windows):
             some = windows.at(part)
             if here:
-                yield Block(number, part), block_features(source, item.source, some, device)
+                yield FeatureBlock(number, part), block_features(source, file.source, some, device)
             else:
-                job = client.submit(block_features, source, item.source, some, pure=False)
-                jobs[job] = Block(number, part)
+                job = client.submit(block_features, source, file.source, some, pure=False)
+                jobs[job] = FeatureBlock(number, part)
     for job in as_completed(jobs):
         yield jobs[job], job.result()
         job.release()
@@ -119,8 +114,8 @@ def block_features(
     return of.features(source.read(windows, of.normalise), device=device)
 
 
-def _parts(item: Compared, windows: Windows) -> Iterator[slice]:
-    size = _MEASURED if item.source.kind == "classical" else _ENCODED
+def _parts(file: FeatureFile, windows: Windows) -> Iterator[slice]:
+    size = _MEASURED if file.source.kind == "classical" else _ENCODED
     for start in range(0, len(windows), size):
         yield slice(start, start + size)
 

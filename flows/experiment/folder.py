@@ -25,13 +25,13 @@ def evaluation_id(settings: Settings, snapshot_id: str, runs: Iterable[str]) -> 
     return digest_of(_VERSION, snapshot_id, sorted(runs), sections)[:_ID_LENGTH]
 
 
-def evaluation_folder(settings: Settings, name: str) -> Path:
+def evaluation_folder(store: Path, name: str) -> Path:
     """Return the folder of an evaluation."""
-    return settings.store.root / REPORTS_FOLDER / name
+    return store / REPORTS_FOLDER / name
 
 
 def is_complete(folder: Path) -> bool:
-    """Tell whether an evaluation is there: its table is written last."""
+    """Return whether an evaluation is complete: its table is written last."""
     return (folder / RESULTS_NAME).is_file() and (folder / EVALUATION_NAME).is_file()
 
 
@@ -51,10 +51,10 @@ def result_rows(evaluation: Evaluation) -> list[dict[str, object]]:
             rows.append({"benchmark": benchmark.name, "note": f"not run: {benchmark.not_run}"})
         for outcome in benchmark.outcomes:
             name = outcome.representation
-            said = {"run": runs[name], "method": name, "benchmark": benchmark.name}
+            keys = {"run": runs[name], "method": name, "benchmark": benchmark.name}
             for score in outcome.scores:
                 figures = score.model_dump(include={"metric", "value", "low", "high", "n"})
-                rows.append(said | figures | {"note": _note(score.deviation)})
+                rows.append(keys | figures | {"note": _note(score.deviation)})
     return rows
 
 

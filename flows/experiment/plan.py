@@ -1,18 +1,17 @@
-"""What the pipeline trains: methods, rungs of the ablations and trials, each once."""
+"""From settings to what the pipeline trains: methods, ablations and trials, each once."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
-from deaps.config import MethodName
-from deaps.evaluation import Ablation, AblationRow, Role
+from deaps.config import MethodName, ModelSettings
+from deaps.evaluation import Ablation, AblationRow
+from deaps.experiment import Experiment, Trained
 from deaps.ladder import LADDER
 from deaps.paper import FEATURES, SPAN_S
 from deaps.training.run_folder import TrainingPlan
 from flows.config import Settings, overridden
-from flows.experiment.training_plan import method_plan, training_plan
 
 LABELS = {
     "deaps": "DEAPS",
@@ -23,25 +22,8 @@ LABELS = {
     "tf-c": "TF-C",
 }
 
-
-@dataclass(frozen=True, slots=True)
-class Trained:
-    """A representation that a training makes."""
-
-    name: str
-    label: str
-    role: Role
-    plan: TrainingPlan
-    changed: tuple[str, ...] = ()
-    """Overrides of the common settings."""
-
-
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """All trainings, each once, and the ablations that refer to them."""
-
-    trained: tuple[Trained, ...]
-    ablations: tuple[Ablation, ...]
+_Rung = tuple[str, MethodName, Iterable[str], dict[str, float]]
+"""Label, method, overrides, and the paper's accuracies."""
 
 
 def plan_experiment(settings: Settings) -> Experiment:
@@ -58,8 +40,26 @@ def plan_experiment(settings: Settings) -> Experiment:
     return Experiment(tuple(trained.values()), ablations)
 
 
-_Rung = tuple[str, MethodName, Iterable[str], dict[str, float]]
-"""Label, method, overrides, and the paper's accuracies."""
+def method_plan(
+    settings: Settings, method: MethodName, overrides: Iterable[str] = ()
+) -> TrainingPlan:
+    """Return the plan of training ``method`` with what is tuned for it, and then ``overrides``."""
+    tuned = settings.experiment.tuned.get(method, ())
+    return training_plan(overridden(settings, [*tuned, *overrides]), method)
+
+
+def training_plan(settings: Settings, method: str) -> TrainingPlan:
+    """Return the plan of training ``method`` with just these settings."""
+    model = ModelSettings(
+        encoder=settings.encoder, deaps=settings.deaps, contrast=settings.contrast, tfc=settings.tfc
+    )
+    return TrainingPlan(
+        method=method,
+        model=model,
+        sampling=settings.sampling,
+        training=settings.training,
+        normalise=settings.store.normalise,
+    )
 
 
 def _ablations(settings: Settings, trained: dict[str, Trained]) -> Iterator[Ablation]:
@@ -103,12 +103,12 @@ def _row(
 
 
 def _add(trained: dict[str, Trained], wanted: Trained) -> str:
-    """Add a training unless an equal one is there already; return the name it goes by.
+    """Add a training unless an equal one is there already; return the name of the one there.
 
     A trial stays one beside an equal rung of an ablation, whose reported figures are not its own.
     """
-    for known in trained.values():
-        if known.plan == wanted.plan and (known.role, wanted.role) != ("ablation", "trial"):
-            return known.name
+    for present in trained.values():
+        if present.plan == wanted.plan and (present.role, wanted.role) != ("ablation", "trial"):
+            return present.name
     trained[wanted.name] = wanted
     return wanted.name

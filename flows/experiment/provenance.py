@@ -1,10 +1,12 @@
-"""What the figures of a report come from."""
+"""What the figures of a report come from: versions, hardware, digests, and times of stages."""
 
 from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -12,10 +14,10 @@ from pathlib import Path
 import duckdb
 
 from deaps.evaluation import Provenance, Stage
+from deaps.probing.representations import FeatureFile
 from deaps.training.device import choose_device
 from deaps.training.run_folder import to_toml
 from flows.config import Settings
-from flows.experiment.representations import Compared
 from storage.digest import file_sha256
 from storage.snapshot import read_snapshot
 
@@ -33,10 +35,24 @@ _PACKAGES = (
 )
 
 
+class Stopwatch:
+    """Times of stages, in the order in which they ended."""
+
+    def __init__(self, earlier: Iterable[Stage] = ()) -> None:
+        self.stages: list[Stage] = list(earlier)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time what is done inside."""
+        started = time.perf_counter()
+        yield
+        self.stages.append(Stage(name=name, seconds=time.perf_counter() - started))
+
+
 def provenance(
     settings: Settings,
     index: duckdb.DuckDBPyConnection,
-    items: Sequence[Compared],
+    files: Sequence[FeatureFile],
     stages: Sequence[Stage],
     command: str,
 ) -> Provenance:
@@ -48,7 +64,7 @@ def provenance(
         versions=versions(),
         hardware=hardware(settings.execution.device),
         settings=to_toml(settings.model_dump(mode="json", exclude={"data", "execution"})),
-        digests=_encoder_digests(items) | _fingerprints(index),
+        digests=_encoder_digests(files) | _fingerprints(index),
         seeds={"training": settings.training.seed, "benchmarks": settings.benchmarks.seed},
         stages=tuple(stages),
     )
@@ -86,14 +102,14 @@ def _processor() -> str:
     return names[0] if names else "unknown"
 
 
-def _encoder_digests(items: Sequence[Compared]) -> dict[str, str]:
+def _encoder_digests(files: Sequence[FeatureFile]) -> dict[str, str]:
     return {
-        f"encoder {item.name}": file_sha256(item.source.encoder)
-        for item in items
-        if item.step is None and item.source.encoder is not None
+        f"encoder {file.representation}": file_sha256(file.source.encoder)
+        for file in files
+        if file.step is None and file.source.encoder is not None
     }
 
 
 def _fingerprints(index: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    found = index.execute("SELECT dataset, fingerprint FROM datasets ORDER BY dataset").fetchall()
-    return {f"data set {dataset}": fingerprint for dataset, fingerprint in found}
+    rows = index.execute("SELECT dataset, fingerprint FROM datasets ORDER BY dataset").fetchall()
+    return {f"data set {dataset}": fingerprint for dataset, fingerprint in rows}

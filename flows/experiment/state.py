@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from deaps.experiment import Experiment, FinishedRun
 from deaps.training.run_folder import Run, open_run, run_path
 from flows.config import Settings
 from flows.experiment.folder import evaluation_folder, evaluation_id, is_complete
-from flows.experiment.plan import Experiment, plan_experiment
+from flows.experiment.plan import plan_experiment
 from storage.errors import DeapsError
 from storage.index.results import RUN_NAME
 from storage.snapshot import open_index, read_snapshot
@@ -39,13 +40,22 @@ class ExperimentState:
         runs = [run.name for run in self.runs.values()]
         return evaluation_id(self.settings, self.snapshot_id, runs)
 
+    @property
+    def finished(self) -> list[FinishedRun]:
+        """Trainings that are complete, in the order of the experiment."""
+        return [
+            FinishedRun(trained, self.runs[trained.name])
+            for trained in self.experiment.trained
+            if trained.name in self.runs
+        ]
+
     def require_runs(self) -> None:
-        """Make sure that there is something to evaluate.
+        """Check that there is something to evaluate.
 
         Raises
         ------
         NothingTrainedError
-            If there is not: a report would have floors alone.
+            If there is not: the report would have floors alone.
         """
         if not self.runs:
             raise NothingTrainedError(
@@ -56,7 +66,7 @@ class ExperimentState:
     @property
     def folder(self) -> Path:
         """Folder of that evaluation, whether it is there or not."""
-        return evaluation_folder(self.settings, self.name)
+        return evaluation_folder(self.settings.store.root, self.name)
 
     @property
     def evaluated(self) -> bool:
@@ -64,7 +74,7 @@ class ExperimentState:
         return is_complete(self.folder)
 
 
-def look(settings: Settings) -> ExperimentState:
+def load_state(settings: Settings) -> ExperimentState:
     """Return how far the experiment has come on the published snapshot."""
     experiment = plan_experiment(settings)
     store = settings.store.root

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from flows.config import Settings
-from flows.runtime.dask_pool import local_workers
+if TYPE_CHECKING:
+    from flows.config import Settings
 
 DEMO_DATA = Path("demo-data")
 
@@ -15,6 +16,7 @@ def ensure_demo_data(settings: Settings) -> bool:
     """Write the cohort unless it is there; return whether it was written."""
     if any(root.exists() for root in settings.data.roots().values()):
         return False
+    from flows.runtime.dask_pool import local_workers
     from preprocessing.synth import write_cohort
 
     # Under another name first: a kill leaves no half of a cohort.

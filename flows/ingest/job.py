@@ -43,7 +43,7 @@ def printable(name: str) -> str:
 
 def stat_source(root: str, path: str, role: str) -> SourceFile:
     """Return a source file as it is now, without its hash."""
-    stat = os.stat(f"{root}/{path}")  # noqa: PTH116  # a Path costs more than the call
+    stat = os.stat(f"{root}/{path}")  # noqa: PTH116 - a Path costs more than the call
     return SourceFile(
         printable(path), role, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino
     )

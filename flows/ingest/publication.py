@@ -17,16 +17,16 @@ from storage.snapshot import Snapshot
 
 
 @collector_paused()
-def publish_scan(found: Scan, new_rows: Iterable[RecordingRow], settings: Settings) -> Snapshot:
+def publish_scan(scanned: Scan, new_rows: Iterable[RecordingRow], settings: Settings) -> Snapshot:
     """Publish what is new together with what stays of the published recordings."""
     new = {(row.dataset, row.name): row for row in new_rows}
-    scanned = {d.job.dataset: d for d in found.datasets if d.problem is None}
-    kept = found.published.rows() if found.published else []
-    known = found.published.datasets.values() if found.published else ()
-    rows = [row for row in kept if row.dataset not in scanned]
-    datasets = [row for row in known if row.dataset not in scanned]
+    by_dataset = {d.job.dataset: d for d in scanned.datasets if d.problem is None}
+    kept = scanned.published.rows() if scanned.published else []
+    published_datasets = scanned.published.datasets.values() if scanned.published else ()
+    rows = [row for row in kept if row.dataset not in by_dataset]
+    datasets = [row for row in published_datasets if row.dataset not in by_dataset]
     published = {(row.dataset, row.name): row for row in kept}
-    for dataset in scanned.values():
+    for dataset in by_dataset.values():
         tables = DATASETS[dataset.job.dataset].tables(dataset.job.root)
         rows += _dataset_rows(dataset, published | new, tables)
         datasets.append(_dataset_row(dataset, tables))
@@ -45,19 +45,21 @@ def _dataset_rows(
     dataset: DatasetScan, rows: dict[tuple[str, str], RecordingRow], tables: CohortTables
 ) -> Iterator[RecordingRow]:
     has_tables = DATASETS[dataset.job.dataset].has_tables
-    for name, found in dataset.found.items():
+    for name, recording in dataset.recordings.items():
         row = rows[dataset.job.dataset, name]
-        yield _with_facts(row, found, tables.facts.get(name, Facts()) if has_tables else None)
+        yield _with_facts(row, recording, tables.facts.get(name, Facts()) if has_tables else None)
 
 
-def _with_facts(row: RecordingRow, found: FoundRecording, facts: Facts | None) -> RecordingRow:
-    """Return the row as the tables now describe it; without tables the header's word stands."""
-    told: dict[str, Any] = {"subject": found.subject, "visit": found.visit}
+def _with_facts(row: RecordingRow, recording: FoundRecording, facts: Facts | None) -> RecordingRow:
+    """Return the row as the tables now describe it; without tables, what the header says stands."""
+    fields: dict[str, Any] = {"subject": recording.subject, "visit": recording.visit}
     if facts is not None:
-        told |= {name: getattr(facts, name) for name in ("sex", "age", "label", "rhythm", "split")}
+        fields |= {
+            name: getattr(facts, name) for name in ("sex", "age", "label", "rhythm", "split")
+        }
     # Most rows are as they were, and copies of thousands take a tenth of a publication.
-    is_same = all(getattr(row, name) == value for name, value in told.items())
-    return row if is_same else replace(row, **told)
+    is_same = all(getattr(row, name) == value for name, value in fields.items())
+    return row if is_same else replace(row, **fields)
 
 
 def _dataset_row(dataset: DatasetScan, tables: CohortTables) -> DatasetRow:

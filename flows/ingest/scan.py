@@ -22,10 +22,14 @@ from preprocessing.recording import FoundRecording
 from storage.digest import digest_of
 from storage.gc_pause import collector_paused
 from storage.index.published import PublishedSources, PublishedState, SourceStamp, load_published
-from storage.layout import resolve_root
+from storage.layout import index_path, resolve_root
 from storage.schema import SourceFile
 
 _AT_REST_NS = 2_000_000_000
+
+
+IndexIdentity = tuple[int, int] | None
+"""Inode and time of the index file, None without one; every publication is a new file."""
 
 
 class Why(StrEnum):
@@ -46,7 +50,7 @@ class DatasetScan:
     """
 
     job: Job
-    found: dict[str, FoundRecording] = field(default_factory=dict)
+    recordings: dict[str, FoundRecording] = field(default_factory=dict)
     todo: dict[str, Why] = field(default_factory=dict)
     removed: tuple[str, ...] = ()
     tables_changed: bool = False
@@ -66,6 +70,12 @@ class Scan:
 
     datasets: list[DatasetScan]
     published: PublishedState | None
+    index_identity: IndexIdentity
+    """Which index file it was compared with."""
+
+    def is_current(self, store: Path) -> bool:
+        """Return whether the same index is still published."""
+        return self.index_identity == _index_identity(store)
 
     @property
     def nothing_to_do(self) -> bool:
@@ -80,12 +90,12 @@ class Scan:
     def require_data(self) -> None:
         """Raise ConfigError if none of the data sets is there."""
         if self.without_data:
-            told = "; ".join(f"{d.job.dataset}: {d.problem}" for d in self.datasets)
-            raise ConfigError(f"none of the configured data sets is there ({told})")
+            problems = "; ".join(f"{d.job.dataset}: {d.problem}" for d in self.datasets)
+            raise ConfigError(f"none of the configured data sets is there ({problems})")
 
     def todo(self) -> list[tuple[Job, FoundRecording]]:
         """Return every recording that has to be preprocessed."""
-        return [(d.job, d.found[name]) for d in self.datasets for name in d.todo]
+        return [(d.job, d.recordings[name]) for d in self.datasets for name in d.todo]
 
 
 @collector_paused()
@@ -107,13 +117,22 @@ def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False
     if not roots:
         raise ConfigError("no data set is configured; give one, e.g. --set data.mitdb=/path/to/it")
     store = resolve_root(settings.store.root)
+    identity = _index_identity(store)
     published = load_published(store)
     jobs = [
         Job(name, root, store, settings.signal, settings.quality)
         for name, root in roots.items()
         if not only or name in only
     ]
-    return Scan([_scan_dataset(job, published, verify) for job in jobs], published)
+    return Scan([_scan_dataset(job, published, verify) for job in jobs], published, identity)
+
+
+def _index_identity(store: Path) -> IndexIdentity:
+    try:
+        stat = index_path(store).stat()
+    except OSError:
+        return None
+    return stat.st_ino, stat.st_mtime_ns
 
 
 def why_counts(dataset: DatasetScan) -> dict[str, int]:
@@ -125,26 +144,27 @@ def _scan_dataset(job: Job, published: PublishedState | None, verify: bool) -> D
     if not job.root.is_dir():
         return DatasetScan(job, problem=f"no folder at {job.root}")
     now = time.time_ns()
-    found = {r.name: r for r in map(_printable, DATASETS[job.dataset].find(job.root))}
-    known = published.of_dataset(job.dataset) if published else {}
-    if not found:
+    recordings = {r.name: r for r in map(_printable, DATASETS[job.dataset].find(job.root))}
+    published_sources = published.of_dataset(job.dataset) if published else {}
+    if not recordings:
         # An unmounted disk looks like this; published recordings must not vanish with it.
-        kept = f"; its {len(known)} published recordings are kept" if known else ""
+        n_published = len(published_sources)
+        kept = f"; its {n_published} published recordings are kept" if n_published else ""
         return DatasetScan(job, problem=f"no recordings below {job.root}{kept}")
     digest = job.settings_digest()
     unseen = Why.VERIFY if verify else None
     todo = {
         name: why
-        for name, recording in found.items()
-        if (why := _why(job, digest, recording, known.get(name)) or unseen) is not None
+        for name, recording in recordings.items()
+        if (why := _why(job, digest, recording, published_sources.get(name)) or unseen) is not None
     }
     fingerprint = _table_fingerprint(job)
     return DatasetScan(
         job=job,
-        found=found,
+        recordings=recordings,
         todo=todo,
-        removed=tuple(name for name in known if name not in found),
-        tables_changed=bool(known)
+        removed=tuple(name for name in published_sources if name not in recordings),
+        tables_changed=bool(published_sources)
         and fingerprint != _published_fingerprint(job.dataset, published),
         fingerprint=fingerprint,
         scanned_at_ns=now,
@@ -152,22 +172,22 @@ def _scan_dataset(job: Job, published: PublishedState | None, verify: bool) -> D
 
 
 def _why(
-    job: Job, settings_digest: str, found: FoundRecording, known: PublishedSources | None
+    job: Job, settings_digest: str, recording: FoundRecording, published: PublishedSources | None
 ) -> Why | None:
-    if known is None:
+    if published is None:
         return Why.NEW
-    if known.settings_digest != settings_digest:
+    if published.settings_digest != settings_digest:
         return Why.SETTINGS
-    if not _sources_unchanged(job.root, found, known):
+    if not _sources_unchanged(job.root, recording, published):
         return Why.CHANGED
-    return None if _window_file_there(job.store, known) else Why.LOST
+    return None if _window_file_exists(job.store, published) else Why.LOST
 
 
-def _sources_unchanged(root: Path, found: FoundRecording, known: PublishedSources) -> bool:
-    if len(found.files) != len(known.sources):
+def _sources_unchanged(root: Path, recording: FoundRecording, published: PublishedSources) -> bool:
+    if len(recording.files) != len(published.sources):
         return False
-    folder, at_rest_since = str(root), known.checked_at_ns - _AT_REST_NS
-    for (path, role), before in zip(found.files, known.sources, strict=True):
+    folder, at_rest_since = str(root), published.checked_at_ns - _AT_REST_NS
+    for (path, role), before in zip(recording.files, published.sources, strict=True):
         try:
             now = stat_source(folder, path, role)
         except OSError:
@@ -190,13 +210,14 @@ def _printable(recording: FoundRecording) -> FoundRecording:
     return replace(recording, name=printable(recording.name), subject=printable(recording.subject))
 
 
-def _window_file_there(store: Path, known: PublishedSources) -> bool:
-    if known.path is None:
+def _window_file_exists(store: Path, published: PublishedSources) -> bool:
+    if published.path is None:
         return True
     try:
-        return os.stat(f"{store}/{known.path}").st_size == known.bytes  # noqa: PTH116
+        size = os.stat(f"{store}/{published.path}").st_size  # noqa: PTH116 - a Path costs more
     except OSError:
         return False
+    return size == published.bytes
 
 
 def _published_fingerprint(dataset: str, published: PublishedState | None) -> str | None:

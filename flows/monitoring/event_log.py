@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from flows.runtime.console import say
 from storage.layout import LOGS_FOLDER
 
 Level = Literal["info", "warning", "error"]
@@ -69,8 +70,8 @@ class EventLog:
         try:
             yield
         except BaseException as error:
-            told = facts | {"seconds": _since(started), "error": describe_error(error)}
-            self.write(FAILED, level="error", stage=name, **told)
+            fields = facts | {"seconds": _since(started), "error": describe_error(error)}
+            self.write(FAILED, level="error", stage=name, **fields)
             raise
         self.write(FINISHED, stage=name, **facts | {"seconds": _since(started)})
 
@@ -124,7 +125,7 @@ def _complain_once(folder: Path, error: OSError) -> None:
         _complained.add(folder)
         why = error.strerror or type(error).__name__
         with suppress(OSError, ValueError):  # standard error may be closed
-            print(f"deaps: cannot write to {folder} ({why}); going on without", file=sys.stderr)  # noqa: T201
+            say(f"deaps: cannot write to {folder} ({why}); going on without")
 
 
 def _since(started: float) -> float:

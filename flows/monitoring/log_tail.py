@@ -1,13 +1,13 @@
-"""The last lines of a store's log that somebody asks for."""
+"""The ends of files that other processes may be writing: the store's log, and metrics."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from flows.monitoring.file_tail import read_tail
 from storage.layout import LOGS_FOLDER
 
 Event = dict[str, Any]
@@ -19,16 +19,31 @@ _TAIL_BYTES = 2**20
 """Most that is read of each: some thousand lines."""
 
 
+def read_tail(path: Path, most_bytes: int) -> list[bytes]:
+    """Return the last lines of a file, of at most so many bytes, the first one whole.
+
+    Where the file cannot be read there are none.
+    """
+    try:
+        with path.open("rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            start = stream.seek(max(0, size - most_bytes))
+            lines = stream.read().splitlines()
+    except OSError:
+        return []
+    return lines[1:] if start else lines
+
+
 def last_events(root: Path, wanted: Callable[[Event], bool], *, most: int = 1) -> list[Event]:
     """Return the last events that are ``wanted``, the newest first."""
-    found: list[Event] = []
+    events: list[Event] = []
     for path in sorted((root / LOGS_FOLDER).glob("*.jsonl"), reverse=True)[:_DAYS]:
         for event in _newest_first(path):
             if wanted(event):
-                found.append(event)
-            if len(found) == most:
-                return found
-    return found
+                events.append(event)
+            if len(events) == most:
+                return events
+    return events
 
 
 def _newest_first(path: Path) -> Iterator[Event]:

@@ -1,10 +1,27 @@
-"""A curve as one line of text, for pages that show text alone."""
+"""The curves of a training as text, for pages that show text alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
+_POINTS = 20
+_CURVES = ("loss", "representation_std", "effective_rank")
+_COLUMNS = ("step", *_CURVES, "windows_per_s")
+
+
+def curve_page(run: str, rows: Sequence[Mapping[str, float]]) -> str:
+    """Return a run's metrics as Markdown: a line of blocks for each curve, and some rows."""
+    shown = rows[:: max(1, len(rows) // _POINTS)]
+    curves = [
+        f"| {name.replace('_', ' ')} | `{sparkline([row[name] for row in shown])}` "
+        f"| {rows[0][name]:.4g} | {rows[-1][name]:.4g} |"
+        for name in _CURVES
+    ]
+    table = [f"| {' | '.join(_COLUMNS)} |", f"|{' --- |' * len(_COLUMNS)}"]
+    table += [f"| {' | '.join(f'{row[n]:.4g}' for n in _COLUMNS)} |" for row in shown]
+    head = f"## Run {run}\n\n|  | curve | first | last |\n| --- | --- | --- | --- |"
+    return "\n".join([head, *curves, "", *table])
 
 
 def sparkline(values: Sequence[float]) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from deaps.training.metrics import LINES_NAME
 from deaps.training.run_folder import CONFIG_NAME, Run, open_run
-from flows.monitoring.file_tail import read_tail
+from flows.monitoring.log_tail import read_tail
 from storage.layout import RUNS_FOLDER
 
 RunState = Literal["prepared", "running", "stopped", "finished", "unreadable"]

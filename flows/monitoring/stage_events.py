@@ -1,4 +1,4 @@
-"""What the stages tell the log of a store."""
+"""What the stages write to the log of a store."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ PREPROCESS = "preprocess"
 UNCHANGED = "nothing to do"
 
 
-def log_scan(log: EventLog, found: Scan) -> None:
+def log_scan(log: EventLog, scan: Scan) -> None:
     """Write what the scan found in each data set, and which one it could not look at."""
-    for scanned in found.datasets:
+    for scanned in scan.datasets:
         log.write(
             "data set scanned" if scanned.problem is None else "data set skipped",
             level="info" if scanned.problem is None else "warning",
             stage=PREPROCESS,
             dataset=scanned.job.dataset,
-            recordings=len(scanned.found),
+            recordings=len(scanned.recordings),
             todo=len(scanned.todo),
             removed=len(scanned.removed),
             reason=scanned.problem,
         )
 
 
-def log_unchanged(log: EventLog, found: Scan) -> None:
+def log_unchanged(log: EventLog, scan: Scan) -> None:
     """Write that data sets were looked at and the store is up to date with them."""
-    seen = [scanned for scanned in found.datasets if scanned.problem is None]
+    seen = [scanned for scanned in scan.datasets if scanned.problem is None]
     log.write(
         UNCHANGED,
         stage=PREPROCESS,
         datasets=[scanned.job.dataset for scanned in seen],
-        recordings=sum(len(scanned.found) for scanned in seen),
+        recordings=sum(len(scanned.recordings) for scanned in seen),
     )
 
 
@@ -76,5 +76,5 @@ def log_publication(log: EventLog, snapshot: Snapshot, *, stage: str) -> None:
 
 
 def training_facts(run: Run) -> dict[str, Any]:
-    """Return what the log tells of a training."""
+    """Return what the log says about a training."""
     return {"method": run.plan.method, "training": run.name, "steps": run.plan.iterations}

@@ -1,10 +1,12 @@
-"""What is said on the terminal: tables, and sentences while work goes on."""
+"""What is printed on the terminal: tables, and sentences while work goes on."""
 
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _WIDTH_ELSEWHERE = 120
 """Columns of a file or pipe, which has no width of its own."""
@@ -12,10 +14,12 @@ _WIDTH_ELSEWHERE = 120
 
 def console() -> Console:
     """Return the console on standard output."""
+    from rich.console import Console
+
     screen = Console()
     return screen if screen.is_terminal else Console(width=_WIDTH_ELSEWHERE)
 
 
 def say(text: str) -> None:
-    """Print a sentence on standard error, where no table or path is waited for."""
-    print(text, file=sys.stderr)  # noqa: T201
+    """Print a sentence on standard error, so that standard output holds results alone."""
+    sys.stderr.write(f"{text}\n")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from flows.runtime.console import say
 from storage.errors import DeapsError
 
 if TYPE_CHECKING:
@@ -109,4 +109,4 @@ def _connected(address: str) -> Client:
 
 
 def _say_address(client: Client) -> None:
-    print(f"the workers' pages: {client.dashboard_link}", file=sys.stderr)  # noqa: T201
+    say(f"Dask's pages: {client.dashboard_link}")

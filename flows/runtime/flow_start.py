@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import shlex
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 
 from flows.config import Settings, default_config, load_settings
+from flows.ingest.scan import Scan
+from flows.runtime.console import say
 from flows.runtime.interrupt import keep_stopping_at_once
 from flows.runtime.prefect_server import end_stray_servers, remember_server
 
@@ -14,22 +19,51 @@ FALLBACK_PRESET = "demo"
 _OF_THE_MACHINE = ("data.", "execution.", "store.root")
 
 
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """What the command that calls a flow has loaded already."""
+
+    settings: Settings
+    scan: Scan | None
+
+
+_handover: ContextVar[Handover | None] = ContextVar("handover", default=None)
+
+
+@contextmanager
+def hand_over(settings: Settings, scan: Scan | None) -> Iterator[None]:
+    """Let the flow that is called inside use these settings and this scan.
+
+    A flow's own parameters are JSON that Prefect stores; these objects stay in the process.
+    """
+    token = _handover.set(Handover(settings, scan))
+    try:
+        yield
+    finally:
+        _handover.reset(token)
+
+
+def handed_scan() -> Scan | None:
+    """Return the scan that the calling command has made, if there is one."""
+    handover = _handover.get()
+    return handover.scan if handover else None
+
+
 def start_flow(
     preset: str | None, config: str | None, overrides: list[str] | None
 ) -> tuple[Settings, str | None]:
     """Return the settings of a flow run and the preset that they start from, if any.
 
-    Where nothing at all is said and there is no deaps.toml, it is the demo, and that is told.
+    Without arguments and without a deaps.toml, run the demo preset and say so.
     """
     keep_stopping_at_once()
     end_stray_servers()
     remember_server()
+    if handover := _handover.get():
+        return handover.settings, preset
     if preset is None and config is None and not overrides and default_config() is None:
         preset = FALLBACK_PRESET
-        print(  # noqa: T201
-            f"no deaps.toml in {Path.cwd()} and no DEAPS_CONFIG: this is the preset {preset!r}",
-            file=sys.stderr,
-        )
+        say(f"no deaps.toml in {Path.cwd()} and no DEAPS_CONFIG: using the preset {preset!r}")
     path = Path(config) if config else None
     return load_settings(preset=preset, config=path, overrides=overrides or ()), preset
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from types import TracebackType
@@ -19,6 +18,8 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+
+from flows.runtime.console import say
 
 _ARTIFACT_EVERY_S = 3.0
 _LINE_EVERY_S = 15.0
@@ -71,7 +72,7 @@ class StageProgress:
             now = time.monotonic()
             if not self._console.is_terminal and now - self._last_line > _LINE_EVERY_S:
                 self._last_line = now
-                print(f"{title}: {self.done} of {self.total}", file=sys.stderr)  # noqa: T201
+                say(f"{title}: {self.done} of {self.total}")
             if now - self._last_artifact > _ARTIFACT_EVERY_S:
                 self._last_artifact = now
                 self._update_artifact()

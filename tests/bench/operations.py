@@ -49,7 +49,7 @@ def flow_seconds(*overrides: str) -> float:
     from prefect import flow
 
     from flows.config import load_settings
-    from flows.preprocess import bring_up_to_date
+    from flows.preprocess import refresh_store
     from flows.runtime.dask_pool import worker_pool
 
     settings = load_settings(overrides=overrides)
@@ -59,7 +59,7 @@ def flow_seconds(*overrides: str) -> float:
         with worker_pool(settings.execution) as client:
             client.run(import_work)
             started = time.perf_counter()
-            bring_up_to_date(settings, client=client)
+            refresh_store(settings, client=client)
             return time.perf_counter() - started
 
     return timed()

@@ -26,7 +26,7 @@ def measure(folder: Path) -> list[Figure]:
     from prefect import flow
 
     from flows.config import load_settings
-    from flows.preprocess import bring_up_to_date
+    from flows.preprocess import refresh_store
     from flows.runtime.dask_pool import local_workers, worker_pool
 
     overrides = [f"data.shhs={folder}/shhs", f"store.root={folder}/store"]
@@ -37,7 +37,7 @@ def measure(folder: Path) -> list[Figure]:
         with worker_pool(settings.execution) as client:
             client.run(import_work)
             started = time.perf_counter()
-            outcome = bring_up_to_date(settings, client=client)
+            outcome = refresh_store(settings, client=client)
             return time.perf_counter() - started, outcome.busy_s
 
     wall_s, busy_s = timed()

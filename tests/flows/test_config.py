@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.config import ConfigError, Settings, load_settings, parse_override, preset_names
+from flows.config import ConfigError, Settings, load_settings, parse_override
+from flows.experiment.plan import method_plan
+from flows.presets import preset_names
 
 
 @pytest.fixture(autouse=True)
@@ -95,3 +97,24 @@ def test_override_values(text: str, value: object) -> None:
 def test_settings_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="frozen"):
         Settings().quality.qsqi = False  # type: ignore[misc]
+
+
+TUNED = 'experiment.tuned.deaps=["training.learning_rate=1e-3", "deaps.tau=0.98"]'
+
+
+def test_a_typed_setting_wins_over_what_a_preset_tuned() -> None:
+    settings = load_settings(preset="open", overrides=["training.learning_rate=2e-4"])
+    assert method_plan(settings, "deaps").training.learning_rate == 2e-4
+    assert method_plan(settings, "deaps").model.deaps.tau == 0.98  # tuned, and nobody typed it
+
+
+def test_a_file_wins_over_what_its_preset_tuned(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('preset = "open"\n[deaps]\ntau = 0.9\n')
+    assert method_plan(load_settings(config=file), "deaps").model.deaps.tau == 0.9
+
+
+def test_what_is_tuned_later_wins_over_what_was_typed_before() -> None:
+    settings = load_settings(overrides=["training.learning_rate=2e-4", TUNED])
+    assert method_plan(settings, "deaps").training.learning_rate == 1e-3
+    assert method_plan(settings, "byol").training.learning_rate == 2e-4

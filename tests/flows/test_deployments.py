@@ -192,10 +192,10 @@ def test_a_wrong_password_is_told_as_such(tmp_path: Path) -> None:
 
 
 def test_serve_hands_preset_and_configuration_to_every_flow(tmp_path: Path) -> None:
-    from flows.cli.serve import _parameters
+    from flows.cli.pipeline import flow_parameters
     from flows.serve import _to_prefect
 
-    given = _parameters("open", tmp_path / "mine.toml")
+    given = flow_parameters("open", tmp_path / "mine.toml")
     assert given == {"preset": "open", "config": str(tmp_path / "mine.toml")}
     for deployment in deployments():
         offered = _to_prefect(deployment, RefreshSettings(), given)

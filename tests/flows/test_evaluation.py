@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,34 +16,31 @@ import torch
 from typer.testing import CliRunner
 
 from deaps.evaluation import Evaluation, read_evaluation
+from deaps.exhibits.collection import ExhibitMaker
+from deaps.probing.comparison import (
+    Outcomes,
+    benchmark_records,
+    followed_benchmarks,
+    list_outcomes,
+    plan_benchmarks,
+)
 from deaps.probing.examples import Windows
 from deaps.probing.plan import windows_of
+from deaps.probing.representations import missing_features, representation_records
 from deaps.train import train_run
 from deaps.training.run_folder import create_run
 from flows.cli import app
 from flows.config import ExecutionSettings, Settings, load_settings, overridden
-from flows.experiment.exhibit_work import Exhibits
-from flows.experiment.feature_jobs import (
-    SnapshotChangedError,
-    WindowSource,
-    fill_missing,
-    missing_features,
-)
-from flows.experiment.fold_jobs import (
-    Outcomes,
-    benchmark_records,
-    cells,
-    evolving,
-    plan_all,
-    run_folds,
-)
+from flows.evaluate import list_features
+from flows.experiment.feature_jobs import SnapshotChangedError, WindowSource, fill_missing
+from flows.experiment.fold_jobs import run_folds
 from flows.experiment.folder import is_complete, keep_evaluation, result_rows
 from flows.experiment.provenance import provenance
-from flows.experiment.representations import compared, described
-from flows.experiment.state import NothingTrainedError, look
+from flows.experiment.state import NothingTrainedError, load_state
 from flows.runtime.dask_pool import worker_pool
 from storage.publish import republish
 from storage.snapshot import open_index
+from storage.window_store import WindowStore
 from tests.deaps.probing.labelled_store import make_labelled_store
 
 if TYPE_CHECKING:
@@ -64,7 +61,9 @@ OVERRIDES = (
 def client() -> Iterator[Client]:
     from distributed import Client
 
-    with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as c:
+    with Client(
+        processes=False, n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+    ) as c:
         yield c
 
 
@@ -73,7 +72,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """A labelled store with two methods and a trial trained; DEAPS needs longer recordings."""
     root = make_labelled_store(tmp_path_factory.mktemp("evaluated"))
     settings = load_settings(overrides=[f"store.root={root}", *OVERRIDES])
-    for trained in look(settings).experiment.trained:
+    for trained in load_state(settings).experiment.trained:
         if trained.name in ("byol", "pclr", "hot"):
             train_run(create_run(root, trained.plan).folder, device="cpu")
     return settings
@@ -81,23 +80,31 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 @pytest.fixture(scope="module")
 def measured(settings: Settings, client: Client) -> tuple[Evaluation, Outcomes]:
-    state = look(settings)
+    state = load_state(settings)
     with open_index(settings.store.root) as index:
-        plans, not_run = plan_all(index, settings)
+        plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots())
         windows = windows_of(plans.values())
-        items = list(compared(state, windows))
+        files = list_features(state, windows)
         source = WindowSource(settings.store.root, state.snapshot_id)
-        fill_missing(source, items, windows, client=client, device=torch.device("cpu"))
-        outcomes = run_folds(cells(items, plans, {"hot"}), plans, client)
+        fill_missing(source, files, windows, client=client, device=torch.device("cpu"))
+        outcomes = run_folds(list_outcomes(files, plans, {"hot"}), plans, client)
+        exhibits = ExhibitMaker(
+            index,
+            WindowStore(settings.store.root),
+            plans,
+            files,
+            methods=settings.experiment.methods,
+            seed=0,
+        ).make(state.runs, outcomes)
         evaluation = Evaluation(
             id=state.name,
             title="made",
-            representations=tuple(described(state, items)),
-            benchmarks=benchmark_records(settings, plans, not_run, outcomes),
-            provenance=provenance(settings, index, items, (), "test"),
-            **Exhibits(settings, index, plans, items).all(state.runs, outcomes),
+            representations=representation_records(state.finished, files),
+            benchmarks=benchmark_records(settings.benchmarks, plans, not_run, outcomes),
+            provenance=provenance(settings, index, files, (), "test"),
+            **{f.name: getattr(exhibits, f.name) for f in fields(exhibits)},
         )
-    assert not missing_features(items)
+    assert not missing_features(files)
     return evaluation, outcomes
 
 
@@ -105,10 +112,10 @@ def measured(settings: Settings, client: Client) -> tuple[Evaluation, Outcomes]:
 def test_folds_of_a_killed_worker_are_done_again(
     settings: Settings, measured: tuple[Evaluation, Outcomes]
 ) -> None:
-    state = look(settings)
+    state = load_state(settings)
     with open_index(settings.store.root) as index:
-        plans, _ = plan_all(index, settings)
-    items = list(compared(state, windows_of(plans.values())))
+        plans, _ = plan_benchmarks(index, settings.benchmarks, {})
+    files = list_features(state, windows_of(plans.values()))
     with worker_pool(ExecutionSettings(workers=2)) as client:
         pids = list(client.run(os.getpid).values())
 
@@ -117,15 +124,15 @@ def test_folds_of_a_killed_worker_are_done_again(
                 os.kill(pids.pop(), signal.SIGKILL)
                 pids.clear()
 
-        wanted = cells(items, plans, {"hot"})
-        assert set(measured[1]) == {cell for cell, _ in wanted}
+        wanted = list_outcomes(files, plans, {"hot"})
+        assert set(measured[1]) == {key for key, _ in wanted}
         undisturbed = run_folds(wanted, plans, client)
         assert run_folds(wanted, plans, client, kill_one) == undisturbed
     assert not pids
 
 
 def test_untrained_runs_are_named_and_left_out(settings: Settings) -> None:
-    state = look(settings)
+    state = load_state(settings)
     assert set(state.runs) == {"byol", "pclr", "hot"}
     assert [text.split(":")[0] for text in state.missing] == [
         "+ covariance",
@@ -136,10 +143,10 @@ def test_untrained_runs_are_named_and_left_out(settings: Settings) -> None:
 
 def test_floors_of_another_snapshot_are_made_anew(settings: Settings) -> None:
     """Recordings keep their ids when their signals change."""
-    state = look(settings)
+    state = load_state(settings)
     windows = Windows(np.array([1], np.int32), np.array([0], np.int32))
     before, after = (
-        {item.name: item.features for item in compared(each, windows)}
+        {file.representation: file.path for file in list_features(each, windows)}
         for each in (state, replace(state, snapshot_id="another"))
     )
     assert before["random"] != after["random"]
@@ -176,16 +183,18 @@ def test_a_trial_is_judged_by_the_inner_folds_alone(
     measured: tuple[Evaluation, Outcomes],
 ) -> None:
     _, outcomes = measured
-    names = {cell.benchmark for cell in outcomes if cell.representation == "hot"}
+    names = {key.benchmark for key in outcomes if key.representation == "hot"}
     assert names == {"inner-folds", "inner-few"}
 
 
 def test_settings_of_one_training_alone_are_told_among_its_deviations(
     measured: tuple[Evaluation, Outcomes],
 ) -> None:
-    told = {one.name: one.deviations for one in measured[0].representations}
-    assert told["hot"][-1].startswith("Trained with training.learning_rate=0.01, deaps.gradual=fal")
-    assert not any("Trained with" in text for text in told["byol"])
+    deviations = {each.name: each.deviations for each in measured[0].representations}
+    assert deviations["hot"][-1].startswith(
+        "Trained with training.learning_rate=0.01, deaps.gradual=fal"
+    )
+    assert not any("Trained with" in text for text in deviations["byol"])
 
 
 def test_evolution_has_a_point_for_each_encoder_file(
@@ -202,14 +211,15 @@ def test_evolution_has_a_point_for_each_encoder_file(
 
 def test_evolution_follows_the_subject_benchmark_where_the_transfer_is_not_run() -> None:
     plans = dict.fromkeys(["afib-loo", "challenge2017", "gender"])
-    assert evolving(plans) == ["afib-loo", "challenge2017"]  # type: ignore[arg-type]
+    assert followed_benchmarks(plans) == ["afib-loo", "challenge2017"]  # type: ignore[arg-type]
 
 
 def test_a_data_set_that_is_not_there_is_told_with_its_place(tmp_path: Path) -> None:
     root = make_labelled_store(tmp_path)
     overrides = [f"store.root={root}", "benchmarks.gender=ecgiddb", "data.ecgiddb=/nowhere/ecgid"]
     with open_index(root) as index:
-        _, not_run = plan_all(index, load_settings(overrides=overrides))
+        settings = load_settings(overrides=overrides)
+        _, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots())
     assert not_run == {"gender": "no data at /nowhere/ecgid"}
 
 
@@ -217,7 +227,7 @@ def test_the_document_survives_its_file_and_reaches_the_index(
     settings: Settings, measured: tuple[Evaluation, Outcomes]
 ) -> None:
     evaluation, _ = measured
-    folder = look(settings).folder
+    folder = load_state(settings).folder
     assert not is_complete(folder)
     keep_evaluation(evaluation, folder)
     assert is_complete(folder)
@@ -226,7 +236,7 @@ def test_the_document_survives_its_file_and_reaches_the_index(
     with duckdb.connect(settings.store.root / "index.duckdb", read_only=True) as index:
         sql = "SELECT count(*) FROM results WHERE benchmark = 'gender' AND metric = 'accuracy'"
         assert index.execute(sql).fetchone() == (4,)
-    assert look(settings).evaluated  # results do not change the snapshot
+    assert load_state(settings).evaluated  # results do not change the snapshot
 
 
 def test_results_say_what_was_not_run(measured: tuple[Evaluation, Outcomes]) -> None:

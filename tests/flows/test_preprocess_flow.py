@@ -15,7 +15,7 @@ import pytest
 
 from flows.config import ExecutionSettings
 from flows.ingest.job import Job
-from flows.preprocess import Batch, make_batches, make_chunks
+from flows.preprocess import RecordingBatch, make_batches, make_chunks
 from preprocessing.config import QualitySettings, SignalSettings
 from preprocessing.recording import FoundRecording, Role
 from tests.edf_files import beats, patch, write_edf
@@ -72,7 +72,7 @@ def test_small_recordings_share_a_chunk_and_large_ones_do_not(tmp_path: Path) ->
     for name, size in sizes.items():
         (tmp_path / f"{name}.edf").write_bytes(b"x" * size)
     (tmp_path / "gone.edf").unlink()
-    batch = Batch(job(tmp_path), [found(name) for name in sizes])
+    batch = RecordingBatch(job(tmp_path), [found(name) for name in sizes])
     chunks = [[r.name for r in chunk] for chunk in make_chunks(batch, 50)]
     assert chunks == [["a", "b"], ["c"], ["d", "gone"]]
 

@@ -11,7 +11,9 @@ import pytest
 from flows import evaluate, pipeline
 from flows import preprocess as stage
 from flows.config import ConfigError
-from tests.flows.inline import settings_for
+from flows.ingest.scan import scan
+from tests.edf_files import beats, write_edf
+from tests.flows.inline import run, settings_for
 
 
 @pytest.fixture
@@ -31,11 +33,11 @@ def refresh(monkeypatch: pytest.MonkeyPatch, *, changed: bool, then: str) -> Non
     outcome = SimpleNamespace(
         changed=changed, n_recordings=3, snapshot=SimpleNamespace(snapshot_id="5" * 64)
     )
-    monkeypatch.setattr(stage, "bring_up_to_date", lambda *args, **kwargs: outcome)
+    monkeypatch.setattr(stage, "refresh_store", lambda *args, **kwargs: outcome)
     stage.preprocess.fn(overrides=[f"refresh.then={then}", "data.shhs=/data/shhs"])
 
 
-def test_a_change_is_told_by_an_event(monkeypatch: pytest.MonkeyPatch, done: list[Any]) -> None:
+def test_a_change_emits_an_event(monkeypatch: pytest.MonkeyPatch, done: list[Any]) -> None:
     refresh(monkeypatch, changed=True, then="nothing")
     (event,) = done
     assert event["event"] == "deaps.dataset.changed"
@@ -64,5 +66,36 @@ def test_what_follows_also_follows_a_change_of_a_run_that_was_killed(
 def test_a_flow_without_any_data_says_so_before_it_publishes(tmp_path: Path) -> None:
     settings = settings_for(tmp_path / "store", shhs=tmp_path / "nowhere")
     with pytest.raises(ConfigError, match=r"none of the configured data sets is there \(shhs: no"):
-        stage.bring_up_to_date(settings)
+        stage.refresh_store(settings)
     assert not (tmp_path / "store/index.duckdb").exists()
+
+
+@pytest.fixture
+def no_second_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the stage only scan and publish what is there; a second scan fails."""
+    monkeypatch.setattr(stage, "publish", stage.publish.fn)
+    monkeypatch.setattr(stage, "opaque", lambda value: value)
+    monkeypatch.setattr(stage, "show_summary", lambda root: None)
+
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("scanned again")
+
+    monkeypatch.setattr(stage, "scan", refuse)
+
+
+def test_the_scan_of_the_command_serves_the_flow(tmp_path: Path, no_second_scan: None) -> None:
+    for name in ("a", "b"):
+        write_edf(tmp_path / f"data/{name}.edf", {"ECG": beats(20)})
+    settings = settings_for(tmp_path / "store", folder=tmp_path / "data")
+    run(settings)
+    (tmp_path / "data/b.edf").unlink()
+    assert stage.refresh_store(settings, scan(settings)).snapshot.n_recordings == 1
+
+
+def test_an_outdated_scan_is_not_trusted(tmp_path: Path, no_second_scan: None) -> None:
+    write_edf(tmp_path / "data/a.edf", {"ECG": beats(20)})
+    settings = settings_for(tmp_path / "store", folder=tmp_path / "data")
+    scanned = scan(settings)
+    run(settings)  # another process published meanwhile
+    with pytest.raises(AssertionError, match="scanned again"):
+        stage.refresh_store(settings, scanned)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from pathlib import Path
 
 import psutil
 import pytest
 
-from flows.runtime.flow_start import start_flow
 from tests.flows.prefect_processes import (
     BIN,
     Api,
@@ -47,28 +45,3 @@ def servers_below(pid: int) -> list[psutil.Process]:
         if {"prefect", "server"} <= set(process.cmdline())
         or any("prefect.server" in word for word in process.cmdline())
     ]
-
-
-def test_without_any_configuration_a_flow_is_the_demo_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("DEAPS_CONFIG", raising=False)
-    before = signal.getsignal(signal.SIGTERM), dict(os.environ)
-    settings, preset = start_flow(None, None, None)
-    signal.signal(signal.SIGTERM, before[0])
-    assert preset == "demo"
-    assert settings.store.root == Path("demo-store")
-    assert "this is the preset 'demo'" in capsys.readouterr().err
-
-
-def test_deaps_toml_in_the_working_folder_comes_before_the_demo(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "deaps.toml").write_text('[store]\nroot = "mine"\n')
-    monkeypatch.chdir(tmp_path)
-    before = signal.getsignal(signal.SIGTERM)
-    settings, preset = start_flow(None, None, None)
-    signal.signal(signal.SIGTERM, before)
-    assert preset is None
-    assert settings.store.root == Path("mine")

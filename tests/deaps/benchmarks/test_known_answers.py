@@ -7,7 +7,7 @@ import pytest
 
 from deaps.benchmarks import BENCHMARKS
 from deaps.config import BenchmarkSettings
-from deaps.probing.fold_job import Fitting
+from deaps.probing.fold_job import FoldJob
 from deaps.probing.labelled_windows import NotRunError
 from deaps.probing.plan import Plan, outcome, plan_benchmark, windows_of
 from storage.snapshot import open_index
@@ -29,8 +29,8 @@ def planned(store: Path, name: str, settings: BenchmarkSettings = SETTINGS) -> P
 
 
 def accuracy(plan: Plan, values: np.ndarray) -> float:
-    fitting, table = Fitting.of(plan), table_of(plan, values)
-    predictions = [fitting.predict(table, fold) for fold in range(len(plan.folds))]
+    job, table = FoldJob.of(plan), table_of(plan, values)
+    predictions = [job.predict(table, fold) for fold in range(len(plan.folds))]
     return outcome(plan, "made", predictions).scores[0].value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from deaps.exhibits import NotShownError
 from deaps.exhibits.curves import training_curve
 
 
@@ -51,5 +52,5 @@ def test_a_row_that_is_not_finite_is_left_out_but_takes_its_time() -> None:
 
 
 def test_a_run_without_rows_is_refused() -> None:
-    with pytest.raises(ValueError, match="0 rows of metrics"):
+    with pytest.raises(NotShownError, match="0 rows of metrics"):
         training_curve("deaps", [])

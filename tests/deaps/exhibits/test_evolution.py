@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from deaps.exhibits import NotShownError
 from deaps.exhibits.evolution import evolution_exhibit
 
 STEPS = [0, 100, 200, 400, 800, 1200]
@@ -44,5 +45,5 @@ def test_curve_may_leave_the_range_of_a_share() -> None:
 
 
 def test_one_step_is_refused() -> None:
-    with pytest.raises(ValueError, match="1 different steps"):
+    with pytest.raises(NotShownError, match="1 different steps"):
         evolution_exhibit("deaps", "challenge", [5, 5], [0.5, 0.6])

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from deaps.evaluation import Pca
+from deaps.exhibits import NotShownError
 from deaps.exhibits.pca import folded_auc, ks_distance, pca_exhibit, subject_silhouette
 
 N, D = 400, 10
@@ -136,13 +137,13 @@ def test_features_on_a_line_have_one_component() -> None:
 
 def test_one_subject_alone_is_refused() -> None:
     features, subjects, afib = made()
-    with pytest.raises(ValueError, match="1 subjects; a comparison takes two"):
+    with pytest.raises(NotShownError, match="1 subjects; a comparison takes two"):
         pca_exhibit("deaps", "afdb", features, np.zeros_like(subjects), afib, seed=1)
 
 
 def test_one_class_alone_is_refused() -> None:
     features, subjects, afib = made()
-    with pytest.raises(ValueError, match="0 of 400 windows are AFib"):
+    with pytest.raises(NotShownError, match="0 of 400 windows are AFib"):
         pca_exhibit("deaps", "afdb", features, subjects, np.zeros_like(afib), seed=1)
 
 
@@ -155,5 +156,5 @@ def test_unknown_features_are_refused() -> None:
 
 def test_a_collapsed_representation_is_refused() -> None:
     _, subjects, afib = made()
-    with pytest.raises(ValueError, match="no component"):
+    with pytest.raises(NotShownError, match="no component"):
         pca_exhibit("deaps", "afdb", np.ones((N, D)), subjects, afib, seed=1)

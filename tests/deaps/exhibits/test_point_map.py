@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from deaps.evaluation import EmbeddingMap
+from deaps.exhibits import NotShownError
 from deaps.exhibits.point_map import decode_strips, embedding_map, lay_out
 from deaps.exhibits.small_strips import thin
 
@@ -78,5 +79,5 @@ def test_few_windows_or_features_can_be_laid_out(shape: tuple[int, int]) -> None
 
 
 def test_too_few_windows_are_refused() -> None:
-    with pytest.raises(ValueError, match="4 windows; a map takes 5"):
+    with pytest.raises(NotShownError, match="4 windows; a map takes 5"):
         lay_out(np.zeros((4, 3)), seed=0)

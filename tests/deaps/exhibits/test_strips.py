@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from deaps.exhibits import NotShownError
 from deaps.exhibits.strips import CAPTIONS, ChosenStrips, choose_strips, strip
 
 E, B, U = "Excellent", "Barely acceptable", "Unacceptable"
@@ -81,12 +82,12 @@ def test_order_of_the_windows_does_not_matter() -> None:
 
 
 def test_no_subject_with_both_rhythms_is_said() -> None:
-    with pytest.raises(ValueError, match="no subject has both"):
+    with pytest.raises(NotShownError, match="no subject has both"):
         Table(run(1, "a", False, E, 3) + run(2, "b", True, E, 3)).choose()
 
 
 def test_no_second_subject_is_said() -> None:
-    with pytest.raises(ValueError, match="no second subject"):
+    with pytest.raises(NotShownError, match="no second subject"):
         Table(run(1, "a", False, E, 3) + run(1, "a", True, E, 3)).choose()
 
 

@@ -19,7 +19,7 @@ COMMANDS = (
     "run", "synth", "fetch", "scan", "preprocess", "train", "evaluate", "report", "serve",
     "embed", "export", "query", "doctor", "gc", "status",
 )  # fmt: skip
-README = Path(__file__).parents[2] / "README.md"
+README = Path(__file__).parents[3] / "README.md"
 
 
 def deaps(*arguments: str) -> Result:

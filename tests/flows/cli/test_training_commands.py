@@ -22,7 +22,7 @@ from deaps.training.checkpoints import save_encoder
 from deaps.training.device import DeviceError, autocast_type, available_devices, choose_device
 from flows.cli import app
 from flows.config import load_settings
-from flows.experiment.training_plan import training_plan
+from flows.experiment.plan import training_plan
 from preprocessing.chain import process
 from preprocessing.config import QualitySettings, SignalSettings
 from preprocessing.datasets.folder import read_file

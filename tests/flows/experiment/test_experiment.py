@@ -2,8 +2,7 @@ import pytest
 
 from deaps.config import METHOD_NAMES
 from flows.config import ConfigError, load_settings
-from flows.experiment.plan import plan_experiment
-from flows.experiment.training_plan import method_plan
+from flows.experiment.plan import method_plan, plan_experiment
 
 
 def test_the_six_methods_come_first() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flows.config import ConfigError, Settings
+from flows.config import Settings
 from flows.ingest.job import Job
 from flows.ingest.recording import preprocess_recording, reason
 from flows.ingest.scan import scan
@@ -18,6 +18,7 @@ from flows.ingest.summary import problem_rows, summarise
 from preprocessing.datasets import DATASETS
 from preprocessing.recording import UnreadableRecordingError
 from storage.care.doctor import check_store
+from storage.errors import DeapsError
 from storage.schema import Status
 from tests.edf_files import (
     MAGIC,
@@ -381,7 +382,7 @@ def test_broken_annotations_leave_the_signal(tmp_path: Path) -> None:
 
 def test_store_whose_path_is_a_pattern_is_refused_before_any_work(tmp_path: Path) -> None:
     settings = settings_for(tmp_path / "st[1]", folder=tmp_path)
-    with pytest.raises(ConfigError, match="pattern"):
+    with pytest.raises(DeapsError, match="pattern"):
         scan(settings)
 
 

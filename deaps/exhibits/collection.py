@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar
+from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
 
 import duckdb
 import numpy as np
@@ -11,21 +12,21 @@ from numpy.typing import NDArray
 
 from deaps import evaluation
 from deaps.benchmarks.afib_windows import CLASSES
+from deaps.exhibits import NotShownError
 from deaps.exhibits.curves import training_curve
 from deaps.exhibits.evolution import evolution_exhibit
 from deaps.exhibits.pca import pca_exhibit
 from deaps.exhibits.point_map import embedding_map
 from deaps.exhibits.quality_examples import quality_counts, quality_examples
 from deaps.exhibits.strips import CAPTIONS, choose_strips, strip
+from deaps.probing.comparison import Outcomes, followed_benchmarks
 from deaps.probing.examples import Windows
 from deaps.probing.features import read_features
 from deaps.probing.plan import Plan
+from deaps.probing.representations import FeatureFile
 from deaps.training.checkpoints import encoder_step
 from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import Run
-from flows.config import Settings
-from flows.experiment.fold_jobs import Outcomes, evolving
-from flows.experiment.representations import Compared
 from storage.window_store import WindowStore
 
 P = ParamSpec("P")
@@ -36,33 +37,49 @@ _SINUS = "N"
 _MAPPED = ("challenge2017", *_AFIB_BENCHMARKS)
 
 
+@dataclass(frozen=True, slots=True)
 class Exhibits:
-    """Collects the parts of the document, and what is absent with its reason."""
+    """The fields of `evaluation.Evaluation` that hold exhibits, and why some are absent."""
+
+    pca: tuple[evaluation.Pca, ...]
+    evolution: tuple[evaluation.Evolution, ...]
+    training: tuple[evaluation.TrainingCurve, ...]
+    quality: tuple[evaluation.QualityCount, ...]
+    strips: tuple[evaluation.Strip, ...]
+    quality_examples: tuple[evaluation.QualityExample, ...]
+    map: evaluation.EmbeddingMap | None
+    absent: tuple[str, ...]
+
+
+class ExhibitMaker:
+    """Makes the exhibits of one evaluation, and notes what is absent with its reason."""
 
     def __init__(
         self,
-        settings: Settings,
         index: duckdb.DuckDBPyConnection,
+        store: WindowStore,
         plans: Mapping[str, Plan],
-        items: Sequence[Compared],
+        files: Sequence[FeatureFile],
+        *,
+        methods: Sequence[str],
+        seed: int,
     ) -> None:
-        self.settings, self.index, self.plans, self.items = settings, index, plans, items
-        self.seed = settings.benchmarks.seed
-        self.store = WindowStore(settings.store.root, normalise=settings.store.normalise)
+        self.index, self.store, self.plans, self.files = index, store, plans, files
+        self.methods, self.seed = methods, seed
         self.absent: list[str] = []
 
-    def all(self, runs: Mapping[str, Run], outcomes: Outcomes) -> dict[str, Any]:
-        """Return the fields of `evaluation.Evaluation` that hold exhibits."""
-        return {
-            "pca": self.pca(),
-            "evolution": self.evolution(outcomes),
-            "training": self.curves(runs),
-            "quality": quality_counts(self.index),
-            "strips": self.strips(),
-            "quality_examples": quality_examples(self.index, self.store, seed=self.seed),
-            "map": self.map(),
-            "absent": tuple(self.absent),
-        }
+    def make(self, runs: Mapping[str, Run], outcomes: Outcomes) -> Exhibits:
+        """Return all exhibits."""
+        return Exhibits(
+            pca=self.pca(),
+            evolution=self.evolution(outcomes),
+            training=self.curves(runs),
+            quality=quality_counts(self.index),
+            strips=self.strips(),
+            quality_examples=quality_examples(self.index, self.store, seed=self.seed),
+            map=self.map(),
+            absent=tuple(self.absent),
+        )
 
     def pca(self) -> tuple[evaluation.Pca, ...]:
         """Return the principal components of every method and of the random encoder."""
@@ -71,34 +88,34 @@ class Exhibits:
             return ()
         examples = plan.examples
         is_afib = examples.labels == CLASSES.index("AFib")
-        shown = [item for item in self._last() if item.source.kind != "classical"]
+        shown = [file for file in self._last() if file.source.kind != "classical"]
         dataset = plan.benchmark.datasets(plan.settings)[-1]
         made = (
             self._tried(
-                f"pca of {item.name}",
+                f"pca of {file.representation}",
                 pca_exhibit,
-                item.name,
+                file.representation,
                 dataset,
-                read_features(item.features).of(examples.windows),
+                read_features(file.path).of(examples.windows),
                 examples.subjects,
                 is_afib,
                 seed=self.seed,
             )
-            for item in shown
+            for file in shown
         )
         return tuple(pca for pca in made if pca is not None)
 
     def evolution(self, outcomes: Outcomes) -> tuple[evaluation.Evolution, ...]:
         """Return how accuracy changed over each method's training."""
-        followed = evolving(self.plans)
-        found: dict[tuple[str, str], dict[int, float]] = {}
-        last = {cell.representation for cell in outcomes if cell.step is not None}
-        for cell, outcome in outcomes.items():
-            if cell.benchmark in followed and cell.representation in last:
-                step = cell.step if cell.step is not None else self._last_step(cell.representation)
-                points = found.setdefault((cell.representation, cell.benchmark), {})
+        followed = followed_benchmarks(self.plans)
+        curves: dict[tuple[str, str], dict[int, float]] = {}
+        with_steps = {key.representation for key in outcomes if key.step is not None}
+        for key, outcome in outcomes.items():
+            if key.benchmark in followed and key.representation in with_steps:
+                step = key.step if key.step is not None else self._last_step(key.representation)
+                points = curves.setdefault((key.representation, key.benchmark), {})
                 points[step] = outcome.scores[0].value
-        if not found:
+        if not curves:
             self.absent.append("evolution: no earlier encoder files of a method were evaluated")
         made = (
             self._tried(
@@ -109,7 +126,7 @@ class Exhibits:
                 sorted(points),
                 [points[step] for step in sorted(points)],
             )
-            for (name, benchmark), points in found.items()
+            for (name, benchmark), points in curves.items()
         )
         return tuple(evolution for evolution in made if evolution is not None)
 
@@ -128,7 +145,7 @@ class Exhibits:
             return ()
         examples = plan.examples
         is_afib = examples.labels == CLASSES.index("AFib")
-        quality, rhythm = self._known(examples.windows)
+        quality, rhythm = self._quality_and_rhythm(examples.windows)
         shown = np.flatnonzero(is_afib | (rhythm == _SINUS))
         windows = examples.windows.at(shown)
         chosen = self._tried(
@@ -148,7 +165,7 @@ class Exhibits:
     def map(self) -> evaluation.EmbeddingMap | None:
         """Return a map of DEAPS's representations, or of the first method there is."""
         plan = next((self.plans[name] for name in _MAPPED if name in self.plans), None)
-        mapped = next((item for item in self._last() if item.source.kind == "encoder"), None)
+        mapped = next((file for file in self._last() if file.source.kind == "encoder"), None)
         if plan is None or mapped is None:
             self.absent.append("map: no labelled data set, or no finished run")
             return None
@@ -158,8 +175,8 @@ class Exhibits:
         return self._tried(
             "map",
             embedding_map,
-            mapped.name,
-            read_features(mapped.features).of(windows),
+            mapped.representation,
+            read_features(mapped.path).of(windows),
             self._read(windows),
             [plan.benchmark.classes[label] for label in examples.labels],
             examples.subjects,
@@ -172,21 +189,25 @@ class Exhibits:
         """Return what ``make`` makes; where the data do not allow it, note why."""
         try:
             return make(*args, **kwargs)
-        except ValueError as error:
+        except NotShownError as error:
             self.absent.append(f"{what}: {error}")
             return None
 
-    def _last(self) -> list[Compared]:
+    def _last(self) -> list[FeatureFile]:
         """Return representations of methods and floors at their last step."""
-        methods = set(self.settings.experiment.methods)
         return [
-            item
-            for item in self.items
-            if item.step is None and (item.name in methods or item.source.kind != "encoder")
+            file
+            for file in self.files
+            if file.step is None
+            and (file.representation in self.methods or file.source.kind != "encoder")
         ]
 
     def _last_step(self, name: str) -> int:
-        (encoder,) = (i.source.encoder for i in self.items if i.name == name and i.step is None)
+        (encoder,) = (
+            file.source.encoder
+            for file in self.files
+            if file.representation == name and file.step is None
+        )
         return encoder_step(encoder) if encoder is not None else 0
 
     def _afib_plan(self, what: str) -> Plan | None:
@@ -199,7 +220,7 @@ class Exhibits:
     def _read(self, windows: Windows) -> NDArray[np.float32]:
         return self.store.read(windows.recording_id, windows.row)
 
-    def _known(self, windows: Windows) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _quality_and_rhythm(self, windows: Windows) -> tuple[NDArray[np.str_], NDArray[np.str_]]:
         """Return quality and rhythm of windows, in their order."""
         wanted = {"ids": windows.recording_id.tolist(), "rows": windows.row.tolist()}
         sql = """
@@ -211,5 +232,5 @@ class Exhibits:
             JOIN windows w USING (recording_id, "row")
             ORDER BY place
         """
-        found = self.index.execute(sql, wanted).fetchnumpy()
-        return found["quality"], found["rhythm"]
+        columns = self.index.execute(sql, wanted).fetchnumpy()
+        return columns["quality"], columns["rhythm"]

@@ -1,0 +1,169 @@
+"""Every representation in every benchmark: what can be run, what is run, and what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+
+from deaps import evaluation
+from deaps.benchmarks import BENCHMARKS, Benchmark
+from deaps.config import BenchmarkSettings
+from deaps.experiment import Experiment
+from deaps.probing.labelled_windows import NotRunError
+from deaps.probing.plan import Plan, plan_benchmark
+from deaps.probing.representations import FeatureFile
+
+EVOLVING = ("afib-transfer", "challenge2017", "inner-folds", "inner-few")
+"""Benchmarks that are followed over a training: the paper's two, and the inner folds, by which
+an encoder may be chosen."""
+
+INSTEAD = {"afib-transfer": "afib-loo"}
+"""What is followed where the first cannot be run."""
+
+
+class OutcomeKey(NamedTuple):
+    """A representation at a step in a benchmark."""
+
+    representation: str
+    step: int | None
+    benchmark: str
+
+
+Outcomes = dict[OutcomeKey, evaluation.Outcome]
+
+
+def plan_benchmarks(
+    index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings, roots: Mapping[str, Path]
+) -> tuple[dict[str, Plan], dict[str, str]]:
+    """Return the benchmarks that can be run on a snapshot, and why the others cannot.
+
+    ``roots`` says where each configured data set lies.
+    """
+    plans, not_run = {}, {}
+    for benchmark in BENCHMARKS.values():
+        try:
+            plans[benchmark.name] = plan_benchmark(benchmark, index, settings)
+        except NotRunError as error:
+            not_run[benchmark.name] = _missing_data(benchmark, settings, roots) or str(error)
+    return plans, not_run
+
+
+def _missing_data(
+    benchmark: Benchmark, settings: BenchmarkSettings, roots: Mapping[str, Path]
+) -> str | None:
+    """Return which data set of the benchmark is missing, and where it was expected."""
+    for dataset in benchmark.datasets(settings):
+        if dataset not in roots:
+            return f"no data: data.{dataset} is not set"
+        if not roots[dataset].exists():
+            return f"no data at {roots[dataset]}"
+    return None
+
+
+def followed_benchmarks(plans: Mapping[str, Plan]) -> list[str]:
+    """Return the benchmarks that are run at every encoder file."""
+    wanted = [name if name in plans else INSTEAD.get(name, name) for name in EVOLVING]
+    return [name for name in dict.fromkeys(wanted) if name in plans]
+
+
+def list_outcomes(
+    files: Sequence[FeatureFile], plans: Mapping[str, Plan], trials: set[str]
+) -> list[tuple[OutcomeKey, Path]]:
+    """Return which outcomes are to be computed, each with its file of features.
+
+    Only the inner folds judge trials: their reported figures are never computed.
+    """
+    followed = set(followed_benchmarks(plans))
+    listed = []
+    for file in files:
+        for name, plan in plans.items():
+            if file.representation in trials and plan.benchmark.reported:
+                continue
+            if file.step is not None and name not in followed:
+                continue
+            listed.append((OutcomeKey(file.representation, file.step, name), file.path))
+    return listed
+
+
+def benchmark_records(
+    settings: BenchmarkSettings,
+    plans: Mapping[str, Plan],
+    not_run: Mapping[str, str],
+    outcomes: Outcomes,
+) -> tuple[evaluation.Benchmark, ...]:
+    """Return every benchmark as the report shows it, also those that were not run."""
+    return tuple(
+        evaluation.Benchmark(
+            name=name,
+            title=benchmark.title,
+            protocol=benchmark.protocol(settings),
+            classes=benchmark.classes,
+            reported=benchmark.reported,
+            not_run=not_run.get(name),
+            facts=plans[name].facts if name in plans else None,
+            outcomes=tuple(
+                outcome
+                for key, outcome in outcomes.items()
+                if key.benchmark == name and key.step is None
+            ),
+        )
+        for name, benchmark in BENCHMARKS.items()
+    )
+
+
+def accuracy_table(outcomes: Outcomes) -> list[dict[str, str]]:
+    """Return a row for each representation with its accuracy in each benchmark, as text."""
+    rows: dict[str, dict[str, str]] = {}
+    for key, outcome in outcomes.items():
+        if key.step is None:
+            row = rows.setdefault(key.representation, {"representation": key.representation})
+            row[key.benchmark] = f"{100 * outcome.scores[0].value:.1f} %"
+    return list(rows.values())
+
+
+def trial_records(experiment: Experiment, outcomes: Outcomes) -> tuple[evaluation.Trial, ...]:
+    """Return the trials, each after its method as it is set, with what the inner folds say."""
+    tried = [trained for trained in experiment.trained if trained.role == "trial"]
+    as_set = {t.plan.method: t for t in experiment.trained if t.role == "method"}
+    listed = []
+    for method in dict.fromkeys(trained.plan.method for trained in tried):
+        listed += [as_set[method]] if method in as_set else []
+        listed += [trained for trained in tried if trained.plan.method == method]
+    return tuple(
+        evaluation.Trial(
+            name=trained.label,
+            changed=", ".join(trained.changed) or "nothing",
+            scores=_inner_scores(trained.name, outcomes),
+            chosen=trained.role == "method",
+        )
+        for trained in listed
+    )
+
+
+def _inner_scores(representation: str, outcomes: Outcomes) -> dict[str, float]:
+    return {
+        key.benchmark: outcome.scores[0].value
+        for key, outcome in outcomes.items()
+        if key.representation == representation
+        and key.step is None
+        and not BENCHMARKS[key.benchmark].reported
+    }
+
+
+def trained_ablations(
+    ablations: Iterable[evaluation.Ablation], trained: Iterable[str]
+) -> tuple[evaluation.Ablation, ...]:
+    """Return the ablations, their rows without a finished training marked as not trained."""
+    present = set(trained)
+    return tuple(
+        ablation.model_copy(update={"rows": tuple(_present(row, present) for row in ablation.rows)})
+        for ablation in ablations
+    )
+
+
+def _present(row: evaluation.AblationRow, trained: set[str]) -> evaluation.AblationRow:
+    is_trained = row.representation in trained
+    return row if is_trained else row.model_copy(update={"representation": None})
