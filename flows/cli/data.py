@@ -162,12 +162,14 @@ def gc(
 
     Example: deaps gc --dry-run
     """
-    from storage.care.garbage import collect_garbage
+    from storage.care.unused_files import remove_unused_files
     from storage.locks import StoreBusyError
 
     store = settings_from(preset, config, overrides).store
     try:
-        removed = collect_garbage(store.root, dry_run=dry_run, keep_logs_days=store.keep_logs_days)
+        removed = remove_unused_files(
+            store.root, dry_run=dry_run, keep_logs_days=store.keep_logs_days
+        )
     except (StoreBusyError, OSError, ValueError) as error:
         stop(str(error))
     for path in removed:
