@@ -6,13 +6,10 @@ snapshot or the new one, and never wait.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +31,13 @@ from storage.layout import index_path, resolve_root
 from storage.locks import publisher_lock
 from storage.schema import SCHEMA_VERSION, DatasetRow, RecordingRow, Status
 from storage.snapshot import IndexMissingError, Snapshot
+from storage.versions import installed_versions
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+_PACKAGES = ("deaps", "duckdb", "numpy", "pyarrow")
+"""What the content of an index can depend on."""
 
 
 def publish(
@@ -132,7 +133,7 @@ def _describe(store: Path, content: IndexContent, settings: Mapping[str, Any]) -
         published_at=datetime.now(UTC).replace(tzinfo=None),
         store_root=store.as_posix(),
         settings=dict(settings),
-        versions=_versions(),
+        versions=installed_versions(_PACKAGES),
         n_datasets=len(content.datasets),
         n_recordings=len(rows),
         n_quarantined=len(rows) - len(ok),
@@ -167,11 +168,3 @@ def _insert_snapshot(connection: DuckDBPyConnection, snapshot: Snapshot) -> None
     values["skipped"] = list(snapshot.skipped)
     named = ", ".join(f"${name} AS {name}" for name in values)
     connection.execute(f"INSERT INTO snapshot BY NAME SELECT {named}", values)
-
-
-def _versions() -> dict[str, str]:
-    versions = {"python": sys.version.split()[0]}
-    for package in ("deaps", "duckdb", "numpy", "pyarrow"):
-        with contextlib.suppress(PackageNotFoundError):
-            versions[package] = version(package)
-    return versions
