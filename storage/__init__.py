@@ -21,7 +21,7 @@ from storage.schema import (
 
 if TYPE_CHECKING:
     from storage.care.doctor import Finding, check_store
-    from storage.care.garbage import collect_garbage
+    from storage.care.unused_files import remove_unused_files
     from storage.config import StoreSettings
     from storage.index.published import PublishedState, load_published, published_sources
     from storage.layout import window_path
@@ -48,11 +48,11 @@ __all__ = [
     "WindowColumns",
     "WindowStore",
     "check_store",
-    "collect_garbage",
     "load_published",
     "open_index",
     "published_sources",
     "read_recording_row",
+    "remove_unused_files",
     "run_query",
     "window_path",
     "write_window_file",
@@ -68,7 +68,7 @@ _LAZY = {
     "StoreSettings": "config",
     "WindowStore": "window_store",
     "check_store": "care.doctor",
-    "collect_garbage": "care.garbage",
+    "remove_unused_files": "care.unused_files",
     "load_published": "index.published",
     "open_index": "snapshot",
     "published_sources": "index.published",

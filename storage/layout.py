@@ -16,6 +16,8 @@ WINDOWS_FOLDER = "windows"
 RUNS_FOLDER = "runs"
 REPORTS_FOLDER = "reports"
 LOGS_FOLDER = "logs"
+RUN_NAME = "run.json"
+RESULTS_NAME = "results.parquet"
 TEMPORARY_SUFFIX = ".tmp"
 
 _SLUG_LENGTH = 64

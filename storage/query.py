@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from storage.errors import DeapsError
 from storage.index.signal_view import STORE_VARIABLE
-from storage.index.sql_text import literal
 from storage.layout import resolve_root
-from storage.snapshot import open_index
+from storage.snapshot import open_index, sql_literal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,7 +59,7 @@ def run_query(
 
 def _lock_down(connection: DuckDBPyConnection, store: Path) -> None:
     """Let the connection read the store alone: ``read_only`` does not stop COPY to any file."""
-    folder = literal(f"{store.as_posix()}/")
+    folder = sql_literal(f"{store.as_posix()}/")
     connection.execute(f"SET VARIABLE {STORE_VARIABLE} = {folder}")
     connection.execute(f"SET allowed_directories = [{folder}]")
     connection.execute("SET enable_external_access = false")

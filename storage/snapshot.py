@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from storage.errors import DeapsError
-from storage.index.sql_text import literal
 from storage.layout import index_path
 from storage.schema import SCHEMA_VERSION
 
@@ -53,6 +52,11 @@ class Snapshot:
     skipped: tuple[str, ...] = ()
 
 
+def sql_literal(text: str) -> str:
+    """Return ``text`` as a SQL string, for the statements that take no parameters."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def open_index(root_or_file: Path | str) -> DuckDBPyConnection:
     """Return a read-only connection to a store's published index, or to an index file.
 
@@ -68,7 +72,7 @@ def open_index(root_or_file: Path | str) -> DuckDBPyConnection:
         raise IndexMissingError(f"no index at {path}; run deaps preprocess")
     connection = duckdb.connect()
     try:
-        connection.execute(f"ATTACH {literal(str(path.resolve()))} AS deaps (READ_ONLY)")
+        connection.execute(f"ATTACH {sql_literal(str(path.resolve()))} AS deaps (READ_ONLY)")
         connection.execute("USE deaps")
         _check_version(connection, path)
     except duckdb.Error as error:

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storage.errors import DeapsError
-from storage.index.sql_text import literal
 from storage.schema import WINDOW_S, Quality, Status
-from storage.snapshot import open_index
+from storage.snapshot import open_index, sql_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -91,7 +90,7 @@ def load_pool(index: Path | str, settings: SamplingSettings) -> WindowPool:
     _check_qualities(settings.qualities)
     with open_index(index) as connection:
         _check_datasets(connection, settings.datasets)
-        chosen = f"status = {literal(Status.OK)}"
+        chosen = f"status = {sql_literal(Status.OK)}"
         if settings.datasets:
             chosen += f" AND dataset IN ({_literals(settings.datasets)})"
         recordings = connection.execute(_RECORDINGS.format(chosen=chosen)).fetchnumpy()
@@ -214,7 +213,7 @@ def _nothing_usable(settings: SamplingSettings, n_recordings: int) -> str:
 
 
 def _literals(names: Iterable[str]) -> str:
-    return ", ".join(map(literal, names))
+    return ", ".join(map(sql_literal, names))
 
 
 def _listed(names: Iterable[str]) -> str:

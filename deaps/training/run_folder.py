@@ -20,8 +20,7 @@ from storage.atomic import replacing
 from storage.config import Normalisation
 from storage.digest import digest_of
 from storage.errors import DeapsError
-from storage.index.results import RUN_NAME
-from storage.layout import INDEX_NAME, RUNS_FOLDER, index_path
+from storage.layout import INDEX_NAME, RUN_NAME, RUNS_FOLDER, index_path
 from storage.snapshot import open_index, read_snapshot
 
 CONFIG_NAME = "config.toml"

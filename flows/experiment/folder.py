@@ -8,8 +8,8 @@ from pathlib import Path
 from deaps.evaluation import EVALUATION_NAME, Evaluation, write_evaluation
 from flows.config import Settings
 from storage.digest import digest_of
-from storage.index.results import RESULTS_NAME, write_results
-from storage.layout import REPORTS_FOLDER
+from storage.index.results import write_results
+from storage.layout import REPORTS_FOLDER, RESULTS_NAME
 
 _VERSION = 1
 """Raised when the same runs would give another evaluation."""

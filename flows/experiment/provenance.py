@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import duckdb
@@ -20,6 +19,7 @@ from deaps.training.run_folder import to_toml
 from flows.config import Settings
 from storage.digest import file_sha256
 from storage.snapshot import read_snapshot
+from storage.versions import installed_versions
 
 _PACKAGES = (
     "deaps",
@@ -72,13 +72,8 @@ def provenance(
 
 def versions() -> dict[str, str]:
     """Return the versions of what figures can depend on."""
-    found = {"python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+    installed = installed_versions(_PACKAGES)
+    return {name: installed.get(name, "not installed") for name in ("python", *_PACKAGES)}
 
 
 def hardware(device: str) -> dict[str, str]:

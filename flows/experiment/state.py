@@ -14,7 +14,7 @@ from flows.config import Settings
 from flows.experiment.folder import evaluation_folder, evaluation_id, is_complete
 from flows.experiment.plan import plan_experiment
 from storage.errors import DeapsError
-from storage.index.results import RUN_NAME
+from storage.layout import RUN_NAME
 from storage.snapshot import open_index, read_snapshot
 
 

@@ -10,13 +10,13 @@ from flows.config import Settings
 from flows.ingest.scan import DatasetScan, Scan
 from preprocessing.datasets import DATASETS
 from preprocessing.recording import CohortTables, Facts, FoundRecording
-from storage.gc_pause import collector_paused
+from storage.cycle_collector import cycle_collector_paused
 from storage.publish import publish
 from storage.schema import DatasetRow, RecordingRow
 from storage.snapshot import Snapshot
 
 
-@collector_paused()
+@cycle_collector_paused()
 def publish_scan(scanned: Scan, new_rows: Iterable[RecordingRow], settings: Settings) -> Snapshot:
     """Publish what is new together with what stays of the published recordings."""
     new = {(row.dataset, row.name): row for row in new_rows}

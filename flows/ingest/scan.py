@@ -19,8 +19,8 @@ from flows.config import ConfigError, Settings
 from flows.ingest.job import Job, printable, stat_source
 from preprocessing.datasets import DATASETS
 from preprocessing.recording import FoundRecording
+from storage.cycle_collector import cycle_collector_paused
 from storage.digest import digest_of
-from storage.gc_pause import collector_paused
 from storage.index.published import PublishedSources, PublishedState, SourceStamp, load_published
 from storage.layout import index_path, resolve_root
 from storage.schema import SourceFile
@@ -98,7 +98,7 @@ class Scan:
         return [(d.job, d.recordings[name]) for d in self.datasets for name in d.todo]
 
 
-@collector_paused()
+@cycle_collector_paused()
 def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False) -> Scan:
     """Return what has to be done for the configured data sets, or for ``only`` those.
 

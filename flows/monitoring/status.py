@@ -18,8 +18,7 @@ from flows.monitoring.run_status import RunStatus, run_statuses
 from flows.monitoring.stage_events import PREPROCESS, UNCHANGED
 from storage.care.disk_use import disk_use
 from storage.care.lock_holders import LockHolder, lock_holders
-from storage.index.results import RESULTS_NAME
-from storage.layout import REPORTS_FOLDER
+from storage.layout import REPORTS_FOLDER, RESULTS_NAME
 from storage.snapshot import IndexMissingError, IndexVersionError, read_snapshot, reading_index
 
 if TYPE_CHECKING:

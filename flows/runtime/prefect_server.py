@@ -8,9 +8,10 @@ from pathlib import Path
 
 from storage.atomic import replacing
 from storage.errors import DeapsError
+from storage.processes import command_words
 
 _NOTES = "embedded-servers"
-_SERVER_MARKS = ("prefect.server", "prefect\0server")
+_SERVER_MARKS = ("prefect.server", "prefect server")
 """Parts of a server's command line, started by Prefect or by us."""
 
 
@@ -73,10 +74,11 @@ def end_stray_servers() -> list[int]:
     ended = []
     for note in _notes().glob("[0-9]*"):
         server, owner = int(note.name), int(note.read_text())
-        if _command(owner):
+        if command_words(owner):
             continue
         note.unlink(missing_ok=True)
-        if any(mark in _command(server) for mark in _SERVER_MARKS):
+        command = " ".join(command_words(server))
+        if any(mark in command for mark in _SERVER_MARKS):
             os.kill(server, signal.SIGTERM)
             ended.append(server)
     return ended
@@ -91,11 +93,3 @@ def prefect_home() -> Path:
 
 def _notes() -> Path:
     return prefect_home() / _NOTES
-
-
-def _command(pid: int) -> str:
-    """Return a process's command line, empty where there is no such process."""
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
-    except OSError:
-        return ""

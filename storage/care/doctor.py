@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.care.garbage import temporary_files, window_files
+from storage.care.unused_files import temporary_files, window_files
 from storage.digest import file_sha256
 from storage.index.published import read_rows
 from storage.layout import index_path

@@ -1,4 +1,4 @@
-"""Who holds the locks of a store just now, and who waits for them."""
+"""Who holds the locks of a store now, and who waits for them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from storage.layout import LOCK_NAME, WRITERS_LOCK_NAME
+from storage.processes import command_words, processes_with_open_file
 
 _PURPOSES = {
     WRITERS_LOCK_NAME: "bringing the store up to date",
@@ -22,7 +23,8 @@ _COMMAND_LENGTH = 100
 class LockHolder:
     """A process that has a lock of the store, or waits for it.
 
-    ``pid`` is None where the kernel does not tell: another container or another machine.
+    ``pid`` is None if the process cannot be named: it runs in another container or on another
+    machine, or several processes on a system without a list of locks come into question.
     """
 
     purpose: str
@@ -33,15 +35,15 @@ class LockHolder:
 
 def lock_holders(root: Path) -> list[LockHolder]:
     """Return who works on a store, holders before those who wait."""
-    holders = []
+    holders: list[LockHolder] = []
     for name, purpose in _PURPOSES.items():
         path = root / name
         if path.exists():
-            holders += list(_listed(path, purpose)) or list(_elsewhere(path, purpose))
+            holders += list(_listed_holders(path, purpose)) or _unlisted_holder(path, purpose)
     return sorted(holders, key=lambda holder: holder.waiting)
 
 
-def _listed(path: Path, purpose: str) -> Iterator[LockHolder]:
+def _listed_holders(path: Path, purpose: str) -> Iterator[LockHolder]:
     """Yield the processes that the kernel lists, by the file's inode.
 
     The device is not compared: on btrfs and overlays the list has another one than ``stat``.
@@ -52,8 +54,7 @@ def _listed(path: Path, purpose: str) -> Iterator[LockHolder]:
         words = [word for word in line.split() if word != _WAITING]
         # number, FLOCK, ADVISORY, WRITE, pid, device:device:inode, start, end
         if len(words) > 5 and words[1] == "FLOCK" and words[5].rpartition(":")[2] == inode:
-            pid = int(words[4])
-            yield LockHolder(purpose, pid, _command(pid), waiting)
+            yield _holder(purpose, int(words[4]), waiting=waiting)
 
 
 def _kernel_lines() -> list[str]:
@@ -63,27 +64,39 @@ def _kernel_lines() -> list[str]:
         return []
 
 
-def _elsewhere(path: Path, purpose: str) -> Iterator[LockHolder]:
-    """Yield a holder without a name if the lock is taken by a process that is not listed.
+def _unlisted_holder(path: Path, purpose: str) -> list[LockHolder]:
+    """Return the holder of a lock that the kernel does not list.
 
-    The lock is shared and let go at once: a writer that asks in that instant waits a moment.
+    Without a list, as on macOS, it is the process that has the file open, if there is only one.
     """
+    if not _is_locked(path):
+        return []
+    pids = processes_with_open_file(path)
+    return [_holder(purpose, pids[0]) if len(pids) == 1 else LockHolder(purpose, None, "")]
+
+
+def _is_locked(path: Path) -> bool:
+    """Ask for a shared lock and release it at once: a writer that asks meanwhile waits briefly."""
     try:
         with path.open("rb") as stream:
             fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        yield LockHolder(purpose, None, "")
-    except OSError:  # no permission: nothing can be said
-        return
+        return True
+    except OSError:  # no permission to ask
+        return False
+    return False
 
 
-def _command(pid: int) -> str:
-    """Return a process's command line without the interpreter, empty if it may not be seen."""
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-    except OSError:
-        return ""
+def _holder(purpose: str, pid: int, *, waiting: bool = False) -> LockHolder:
+    if pid <= 0:  # how the kernel lists a process of another machine
+        return LockHolder(purpose, None, "", waiting)
+    return LockHolder(purpose, pid, _short_command(command_words(pid)), waiting)
+
+
+def _short_command(words: list[str]) -> str:
+    """Return a command line without the interpreter and without the program's folder."""
     if len(words) > 1 and Path(words[0]).name.startswith("python"):
-        del words[0]
-    words[0] = Path(words[0]).name
-    return " ".join(words).strip()[:_COMMAND_LENGTH]
+        words = words[1:]
+    if not words:
+        return ""
+    return " ".join([Path(words[0]).name, *words[1:]]).strip()[:_COMMAND_LENGTH]

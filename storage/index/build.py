@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from storage.index.recording_ids import RecordingKey
-from storage.index.recording_json import recording_to_dict, source_to_dict
-from storage.index.results import Outcomes
+from storage.index.identity import RecordingKey
+from storage.index.results import RunsAndResults
 from storage.index.signal_view import signal_view_sql
-from storage.index.sql_text import literal
 from storage.index.window_rows import WindowFile, insert_windows
+from storage.recording_json import recording_to_dict, source_to_dict
 from storage.schema import DatasetRow, Quality, RecordingRow, Status
+from storage.snapshot import sql_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -31,39 +32,45 @@ FROM incoming d LEFT JOIN recordings r USING (dataset) GROUP BY ALL ORDER BY dat
 """
 
 
+@dataclass(frozen=True, slots=True)
+class IndexContent:
+    """Everything that an index holds, except ids and the row about the snapshot."""
+
+    rows: Sequence[RecordingRow]
+    datasets: Sequence[DatasetRow]
+    results: RunsAndResults
+
+
 def fill_index(
     connection: DuckDBPyConnection,
     root: Path,
-    rows: Sequence[RecordingRow],
-    *,
+    content: IndexContent,
     ids: Mapping[RecordingKey, int],
-    datasets: Sequence[DatasetRow],
-    outcomes: Outcomes,
 ) -> None:
     """Write everything but the ``snapshot`` row into an empty database."""
-    ordered = sorted(rows, key=lambda row: ids[row.dataset, row.name])
-    published = [row for row in ordered if row.status is Status.OK and row.path]
+    ordered = sorted(content.rows, key=lambda row: ids[row.dataset, row.name])
+    with_windows = [row for row in ordered if row.status is Status.OK and row.path]
     files = [
         WindowFile(ids[row.dataset, row.name], f"{root.as_posix()}/{row.path}", row.rhythm)
-        for row in published
+        for row in with_windows
     ]
-    _create_types(connection, published)
+    _create_types(connection, with_windows)
     connection.execute(_sql("tables.sql"))
     _insert(connection, "recordings", (_recording(row, ids) for row in ordered))
     _insert(connection, "sources", (s for row in ordered for s in _sources(row, ids)))
-    _insert_datasets(connection, datasets)
-    _insert(connection, "runs", outcomes.runs)
-    _insert(connection, "results", outcomes.results)
+    _insert_datasets(connection, content.datasets)
+    _insert(connection, "runs", content.results.runs)
+    _insert(connection, "results", content.results.results)
     insert_windows(connection, root, files)
     connection.execute(_COUNT_WINDOWS)
     connection.execute(_sql("views.sql"))
-    connection.execute(signal_view_sql(root, [str(row.path) for row in published]))
+    connection.execute(signal_view_sql(root, [str(row.path) for row in with_windows]))
 
 
 def _create_types(connection: DuckDBPyConnection, rows: Sequence[RecordingRow]) -> None:
     labels = {label for row in rows for label in (row.rhythm, *row.rhythms) if label}
     for name, values in (("quality_class", list(Quality)), ("rhythm_label", sorted(labels))):
-        connection.execute(f"CREATE TYPE {name} AS ENUM ({', '.join(map(literal, values))})")
+        connection.execute(f"CREATE TYPE {name} AS ENUM ({', '.join(map(sql_literal, values))})")
 
 
 def _insert_datasets(connection: DuckDBPyConnection, datasets: Sequence[DatasetRow]) -> None:
@@ -84,10 +91,10 @@ def _insert(
     """Insert rows by column name, all at once: DuckDB takes rows one by one slowly."""
     import pyarrow as pa
 
-    listed = list(rows)
-    if not listed:
+    records = list(rows)
+    if not records:
         return
-    incoming = pa.table({name: [row[name] for row in listed] for name in listed[0]})
+    incoming = pa.table({name: [record[name] for record in records] for name in records[0]})
     connection.register("incoming", incoming)
     connection.execute(f"INSERT INTO {table} BY NAME {select}")
     connection.unregister("incoming")
@@ -100,8 +107,8 @@ def _recording(row: RecordingRow, ids: Mapping[RecordingKey, int]) -> dict[str, 
 
 
 def _sources(row: RecordingRow, ids: Mapping[RecordingKey, int]) -> list[dict[str, Any]]:
-    number = {"recording_id": ids[row.dataset, row.name]}
-    return [number | source_to_dict(source) for source in row.sources]
+    recording = {"recording_id": ids[row.dataset, row.name]}
+    return [recording | source_to_dict(source) for source in row.sources]
 
 
 def _sql(name: str) -> str:

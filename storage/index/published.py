@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from storage.gc_pause import collector_paused
-from storage.index.recording_ids import RecordingKey
-from storage.index.recording_json import RECORDING_FIELDS, SOURCE_FIELDS, recording_from_dict
+from storage.cycle_collector import cycle_collector_paused
+from storage.index.identity import RecordingKey
+from storage.recording_json import RECORDING_FIELDS, SOURCE_FIELDS, recording_from_dict
 from storage.schema import DatasetRow, RecordingRow, Status
 from storage.snapshot import (
     IndexMissingError,
@@ -63,7 +63,7 @@ class PublishedState:
 
     def rows(self) -> list[RecordingRow]:
         """Return all recordings by id, with their sources."""
-        with reading_index(self.root) as connection, collector_paused():
+        with reading_index(self.root) as connection, cycle_collector_paused():
             return read_rows(connection)
 
 
@@ -73,7 +73,7 @@ def load_published(root: Path | str) -> PublishedState | None:
     An index of another schema version is none to go by: everything is then to be looked at.
     """
     try:
-        with reading_index(root) as connection, collector_paused():
+        with reading_index(root) as connection, cycle_collector_paused():
             return PublishedState(
                 Path(root),
                 read_snapshot(connection),

@@ -10,42 +10,40 @@ from pathlib import Path
 from typing import Any
 
 from storage.atomic import replacing
-from storage.layout import REPORTS_FOLDER, RUNS_FOLDER
+from storage.layout import REPORTS_FOLDER, RESULTS_NAME, RUN_NAME, RUNS_FOLDER
 
-RUN_NAME = "run.json"
-RESULTS_NAME = "results.parquet"
 _RUN_TEXT = ("method", "snapshot")
 _RUN_TIMES = ("started_at", "finished_at")
-RESULT_TEXT = ("run", "method", "benchmark", "metric", "note")
-RESULT_NUMBERS = ("value", "low", "high")
+_RESULT_TEXT = ("run", "method", "benchmark", "metric", "note")
+_RESULT_NUMBERS = ("value", "low", "high")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcomes:
-    """Rows of ``runs`` and ``results``, and which files could not be read, with the reason."""
+class RunsAndResults:
+    """Rows of ``runs`` and ``results``; ``skipped`` names unreadable files with the reason."""
 
     runs: list[dict[str, Any]] = field(default_factory=list)
     results: list[dict[str, Any]] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
 
-def collect_outcomes(root: Path) -> Outcomes:
+def collect_runs_and_results(root: Path) -> RunsAndResults:
     """Return what ``runs/*/run.json`` and ``reports/*/results.parquet`` say."""
-    outcomes = Outcomes()
+    collected = RunsAndResults()
     for path in _files(root / RUNS_FOLDER, RUN_NAME):
-        outcomes.runs.extend(_tried(_run_rows, path, outcomes.skipped, root))
+        collected.runs.extend(_read_or_skip(_run_rows, path, collected.skipped, root))
     for path in _files(root / REPORTS_FOLDER, RESULTS_NAME):
-        outcomes.results.extend(_tried(_result_rows, path, outcomes.skipped, root))
-    return outcomes
+        collected.results.extend(_read_or_skip(_result_rows, path, collected.skipped, root))
+    return collected
 
 
 def write_results(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows of ``results``, as `collect_outcomes` reads them; absent values are NULL."""
+    """Write rows of ``results`` for `collect_runs_and_results`; absent values become NULL."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    fields = [(name, pa.string()) for name in RESULT_TEXT]
-    fields += [(name, pa.float64()) for name in RESULT_NUMBERS] + [("n", pa.int64())]
+    fields = [(name, pa.string()) for name in _RESULT_TEXT]
+    fields += [(name, pa.float64()) for name in _RESULT_NUMBERS] + [("n", pa.int64())]
     with replacing(path) as temporary:
         pq.write_table(pa.Table.from_pylist(list(rows), pa.schema(fields)), temporary)
 
@@ -55,7 +53,7 @@ def _files(folder: Path, name: str) -> Iterator[Path]:
         yield from (p / name for p in sorted(folder.iterdir()) if (p / name).is_file())
 
 
-def _tried(
+def _read_or_skip(
     read: Callable[[Path], list[dict[str, Any]]], path: Path, skipped: list[str], root: Path
 ) -> list[dict[str, Any]]:
     try:
@@ -83,11 +81,11 @@ def _result_rows(path: Path) -> list[dict[str, Any]]:
 
     rows = []
     with path.open("rb") as stream:  # a stream, because a name could be a pattern
-        found = pq.read_table(stream).to_pylist()
-    for values in found:
+        records = pq.read_table(stream).to_pylist()
+    for values in records:
         row: dict[str, Any] = {"report": path.parent.name}
-        row |= {name: _optional(str, values.get(name)) for name in RESULT_TEXT}
-        row |= {name: _optional(float, values.get(name)) for name in RESULT_NUMBERS}
+        row |= {name: _optional(str, values.get(name)) for name in _RESULT_TEXT}
+        row |= {name: _optional(float, values.get(name)) for name in _RESULT_NUMBERS}
         row["n"] = _optional(int, values.get("n"))
         rows.append(row)
     return rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from storage.index.sql_text import literal
+from storage.snapshot import sql_literal
 
 STORE_VARIABLE = "deaps_store"
 """DuckDB variable that tells the view where the store lies, if it was moved."""
@@ -40,11 +40,11 @@ def signal_view_sql(root: Path, paths: Sequence[str]) -> str:
 
 def _store_expression(root: Path) -> str:
     published = f"{root.as_posix().rstrip('/')}/"
-    return f"coalesce(rtrim(getvariable('{STORE_VARIABLE}'), '/') || '/', {literal(published)})"
+    return f"coalesce(rtrim(getvariable('{STORE_VARIABLE}'), '/') || '/', {sql_literal(published)})"
 
 
 def _files_expression(store: str, paths: Sequence[str]) -> str:
-    files = ", ".join(literal(path) for path in paths)
+    files = ", ".join(sql_literal(path) for path in paths)
     # A folder named like "site=3" would otherwise become a column of its own.
     return (
         f"read_parquet(list_transform([{files}], lambda f: {store} || f), "

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from storage.index.sql_text import literal
 from storage.layout import index_path
 from storage.schema import SCHEMA_VERSION
+from storage.snapshot import sql_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -56,7 +56,7 @@ def insert_windows(connection: DuckDBPyConnection, root: Path, files: Sequence[W
     import duckdb
 
     try:
-        connection.execute(f"ATTACH {literal(str(index_path(root)))} AS before (READ_ONLY)")
+        connection.execute(f"ATTACH {sql_literal(str(index_path(root)))} AS before (READ_ONLY)")
     except duckdb.Error:  # there is none, or it cannot be read
         _insert(connection, files)
         return

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from storage.atomic import replacing
 from storage.digest import file_sha256
 from storage.errors import DeapsError
-from storage.index.recording_json import recording_from_json, recording_to_json
 from storage.layout import window_path
+from storage.recording_json import recording_from_json, recording_to_json
 from storage.schema import SCHEMA_VERSION, RecordingRow, WindowColumns
 from storage.windows.table import (
     RECORDING_KEY,

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.index.recording_json import recording_to_json
 from storage.layout import window_path
+from storage.recording_json import recording_to_json
 from storage.schema import RecordingRow, Status, WindowColumns
 from storage.windows.file import write_table, write_window_file
 from storage.windows.table import window_table

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from storage.errors import DeapsError
 from storage.layout import is_temporary, resolve_root, slug, window_path
 
 DIGEST = "0f" * 32
@@ -50,7 +51,7 @@ def test_a_digest_must_be_hexadecimal(digest: str) -> None:
 
 @pytest.mark.parametrize("folder", ["st*re", "st?re", "st[o]re", "st\\ore", "st\nore"])
 def test_a_store_whose_path_duckdb_would_expand_is_refused(tmp_path: Path, folder: str) -> None:
-    with pytest.raises(ValueError, match="reads as a pattern"):
+    with pytest.raises(DeapsError, match="reads as a pattern"):
         resolve_root(tmp_path / folder)
 
 

@@ -13,6 +13,7 @@ import duckdb
 import pytest
 
 from storage import DatasetRow, RecordingRow, Snapshot, Status, open_index
+from storage.errors import DeapsError
 from storage.index.check import PublicationError
 from storage.publish import publish
 from tests.storage.made_store import (
@@ -299,7 +300,7 @@ def test_a_store_at_a_path_with_quotes_and_equal_signs_works(tmp_path: Path) -> 
 
 
 def test_a_store_whose_path_is_a_pattern_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="reads as a pattern"):
+    with pytest.raises(DeapsError, match="reads as a pattern"):
         publish(tmp_path / "a*", [], datasets=[], settings=SETTINGS)
 
 

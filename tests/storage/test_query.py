@@ -6,6 +6,7 @@ import duckdb
 import pytest
 
 from storage import Snapshot, run_query
+from storage.errors import DeapsError
 from storage.query import QueryError
 from storage.questions import QUESTIONS, question
 from storage.snapshot import IndexMissingError
@@ -40,7 +41,7 @@ def test_named_questions_have_answers(root: Path, published: Snapshot, name: str
 
 
 def test_an_unknown_question_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="'ages'; there are quality, subject"):
+    with pytest.raises(DeapsError, match="'ages'; there are quality, subject"):
         question("ages")
 
 

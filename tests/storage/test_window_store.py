@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from storage import RecordingRow, Snapshot, WindowStore
+from storage.errors import DeapsError
 from tests.storage.made_store import make_row, make_signal, publish_rows, write_recording
 
 IDS = [1, 2, 3]  # of the recordings a1, a2 and a3, which have 4, 5 and 6 windows
@@ -106,7 +107,7 @@ def test_a_file_of_another_size_sends_to_the_doctor(
 ) -> None:
     path = root / str(rows[0].path)
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(ValueError, match=f"has {keep} bytes, not {rows[0].bytes}; run deaps doc"):
+    with pytest.raises(DeapsError, match=f"has {keep} bytes, not {rows[0].bytes}; run deaps doc"):
         store.read([1], [0])
 
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from storage import RecordingRow, open_index
-from storage.index.results import collect_outcomes
+from storage.index.results import collect_runs_and_results
 from tests.storage.made_store import publish_rows
 
 RUN = {
@@ -57,9 +57,9 @@ def test_runs_change_the_index_but_not_the_snapshot_id(
 @pytest.mark.parametrize("text", ["{", "[1]", '{"iterations": "many"}', '{"started_at": "soon"}'])
 def test_a_malformed_run_is_skipped_and_named(root: Path, text: str) -> None:
     write_run(root, "bad", text)
-    outcomes = collect_outcomes(root)
-    assert outcomes.runs == []
-    assert outcomes.skipped[0].startswith("runs/bad/run.json: ")
+    collected = collect_runs_and_results(root)
+    assert collected.runs == []
+    assert collected.skipped[0].startswith("runs/bad/run.json: ")
 
 
 def test_a_malformed_report_is_skipped_and_named(root: Path, rows: list[RecordingRow]) -> None:
@@ -71,4 +71,4 @@ def test_a_malformed_report_is_skipped_and_named(root: Path, rows: list[Recordin
 
 def test_a_run_that_is_not_finished_is_not_there(root: Path) -> None:
     (root / "runs/going").mkdir(parents=True)
-    assert collect_outcomes(root).runs == []
+    assert collect_runs_and_results(root).runs == []

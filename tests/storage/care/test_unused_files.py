@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from storage import RecordingRow, Snapshot, WindowStore, collect_garbage
+from storage import RecordingRow, Snapshot, WindowStore, remove_unused_files
 from storage.locks import StoreBusyError, writing_windows
 from storage.snapshot import IndexMissingError, IndexVersionError
 from tests.storage.made_store import make_row, publish_rows, write_recording
 
 
 def test_a_tidy_store_keeps_everything(root: Path, published: Snapshot) -> None:
-    assert collect_garbage(root, dry_run=False) == []
+    assert remove_unused_files(root, dry_run=False) == []
     assert WindowStore(root).read_recording(3).shape == (6, 1000)
 
 
@@ -22,9 +22,9 @@ def test_files_that_no_index_names_go(root: Path, rows: list[RecordingRow]) -> N
     publish_rows(root, rows)
     publish_rows(root, rows[:1])
     expected = [root / str(row.path) for row in rows[1:3]]
-    assert collect_garbage(root, dry_run=True) == expected
+    assert remove_unused_files(root, dry_run=True) == expected
     assert all(path.exists() for path in expected)
-    assert collect_garbage(root, dry_run=False) == expected
+    assert remove_unused_files(root, dry_run=False) == expected
     assert not any(path.parent.exists() for path in expected)
     assert (root / str(rows[0].path)).exists()
 
@@ -35,13 +35,13 @@ def test_files_that_a_run_still_names_stay(root: Path, rows: list[RecordingRow])
     link.parent.mkdir(parents=True)
     link.hardlink_to(root / "index.duckdb")
     publish_rows(root, rows[:1])
-    assert collect_garbage(root, dry_run=False) == []
+    assert remove_unused_files(root, dry_run=False) == []
 
 
 def test_files_of_duplicates_stay(root: Path) -> None:
     first = write_recording(root, make_row("r1"))
     publish_rows(root, [first, write_recording(root, make_row("r2", sources=first.sources))])
-    assert collect_garbage(root, dry_run=False) == []
+    assert remove_unused_files(root, dry_run=False) == []
 
 
 def test_temporary_files_go_after_an_hour(root: Path, published: Snapshot) -> None:
@@ -49,21 +49,21 @@ def test_temporary_files_go_after_an_hour(root: Path, published: Snapshot) -> No
     for path in (fresh, old):
         path.write_bytes(b"")
     os.utime(old, (time.time() - 4000,) * 2)
-    assert collect_garbage(root, dry_run=False) == [old]
+    assert remove_unused_files(root, dry_run=False) == [old]
     assert fresh.exists()
 
 
 def test_nothing_goes_while_window_files_are_written(root: Path, published: Snapshot) -> None:
     written = write_recording(root, make_row("new"))
     with writing_windows(root), pytest.raises(StoreBusyError, match="try again when that is done"):
-        collect_garbage(root, dry_run=False)
+        remove_unused_files(root, dry_run=False)
     assert (root / str(written.path)).exists()
 
 
 def test_nothing_goes_without_an_index_to_go_by(root: Path) -> None:
     row = write_recording(root, make_row())
     with pytest.raises(IndexMissingError):
-        collect_garbage(root, dry_run=False)
+        remove_unused_files(root, dry_run=False)
     assert (root / str(row.path)).exists()
     assert not (root / ".lock").exists()
 
@@ -74,7 +74,7 @@ def test_nothing_goes_if_a_runs_index_cannot_be_read(root: Path, published: Snap
     link.parent.mkdir(parents=True)
     link.write_bytes(b"broken")
     with pytest.raises(IndexVersionError):
-        collect_garbage(root, dry_run=False)
+        remove_unused_files(root, dry_run=False)
     assert (root / str(row.path)).exists()
 
 
@@ -85,7 +85,7 @@ def test_old_logs_go_and_others_stay(root: Path, published: Snapshot) -> None:
         path = root / "logs" / name
         path.parent.mkdir(exist_ok=True)
         path.write_text("{}")
-    assert collect_garbage(root, dry_run=False) == []
-    assert collect_garbage(root, dry_run=True, keep_logs_days=90) == [root / "logs" / names[2]]
-    collect_garbage(root, dry_run=False, keep_logs_days=90)
+    assert remove_unused_files(root, dry_run=False) == []
+    assert remove_unused_files(root, dry_run=True, keep_logs_days=90) == [root / "logs" / names[2]]
+    remove_unused_files(root, dry_run=False, keep_logs_days=90)
     assert sorted(path.name for path in root.glob("logs/*")) == sorted([*names[:2], names[3]])

@@ -15,7 +15,7 @@ from storage.snapshot import open_index, reading_index
 _STILL_WRITING_S = 3600
 
 
-def collect_garbage(
+def remove_unused_files(
     root: Path | str, *, dry_run: bool, keep_logs_days: int | None = None
 ) -> list[Path]:
     """Remove what is not needed and return it; with ``dry_run`` only return it.

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from storage import RecordingRow, SourceFile, Status
-from storage.index.duplicates import mark_duplicates
+from storage.index.identity import assign_ids, mark_duplicates
 from tests.storage.made_store import make_row, quarantined
 
 
@@ -57,3 +58,16 @@ def test_marking_twice_or_in_another_order_changes_nothing(named: list[tuple[str
     assert len({row.sources[0].sha256 for row in marked if row.status is Status.OK}) == len(
         {content for content, _ in named}
     )
+
+
+def test_known_recordings_keep_ids_and_new_ones_follow_in_natural_order() -> None:
+    rows = [make_row("r10"), make_row("r2"), make_row("old")]
+    assert assign_ids(rows, {("ds", "old"): 3}, 8) == (
+        {("ds", "old"): 3, ("ds", "r2"): 8, ("ds", "r10"): 9},
+        10,
+    )
+
+
+def test_a_recording_given_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="ds/r1 was given twice"):
+        assign_ids([make_row("r1"), make_row("r1")], {}, 1)

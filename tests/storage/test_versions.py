@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+
+from storage import Snapshot
+from storage.versions import installed_versions
+
+
+def test_python_comes_first_and_what_is_not_installed_is_left_out() -> None:
+    versions = installed_versions(["numpy", "no-such-package", "duckdb"])
+    assert list(versions) == ["python", "numpy", "duckdb"]
+    assert versions["python"] == sys.version.split()[0]
+    assert versions["numpy"] == version("numpy")
+
+
+def test_a_snapshot_records_what_its_content_can_depend_on(published: Snapshot) -> None:
+    assert set(published.versions) >= {"python", "duckdb", "numpy", "pyarrow"}
+    assert published.versions["duckdb"] == version("duckdb")
