@@ -22,6 +22,8 @@ class Counts:
     """(s, k, k): rows are the true classes."""
     fold: NDArray[np.int64]
     """(s,): fold that each stands in."""
+    subject: NDArray[np.int64]
+    """(s,): number of each one's subject; one that several folds test stands here as often."""
 
     @property
     def n_folds(self) -> int:
@@ -36,15 +38,17 @@ def count_predictions(
     n_classes: int,
 ) -> Counts:
     """Return how often each true class was predicted as each, by fold and subject."""
-    matrices, numbers = [], []
+    everyone = np.unique(examples.subjects, return_inverse=True)[1]
+    matrices, numbers, subjects = [], [], []
     for number, (fold, predicted) in enumerate(zip(folds, predictions, strict=True)):
         true = examples.labels[fold.test].astype(np.int64)
-        names, place = np.unique(examples.subjects[fold.test], return_inverse=True)
+        tested, place = np.unique(everyone[fold.test], return_inverse=True)
         cell = (place * n_classes + true) * n_classes + predicted
-        counted = np.bincount(cell, minlength=len(names) * n_classes**2)
-        matrices.append(counted.reshape(len(names), n_classes, n_classes))
-        numbers.append(np.full(len(names), number))
-    return Counts(np.concatenate(matrices), np.concatenate(numbers))
+        counted = np.bincount(cell, minlength=len(tested) * n_classes**2)
+        matrices.append(counted.reshape(len(tested), n_classes, n_classes))
+        numbers.append(np.full(len(tested), number))
+        subjects.append(tested)
+    return Counts(np.concatenate(matrices), np.concatenate(numbers), np.concatenate(subjects))
 
 
 def measure(
@@ -55,7 +59,7 @@ def measure(
     Accuracy is the mean over folds, with its deviation over them; the others are over all
     predictions together.
     """
-    weights = bootstrap_weights(counts.fold, bootstrap, seed)
+    weights = bootstrap_weights(counts.fold, counts.subject, draws=bootstrap, seed=seed)
     whole = np.ones((1, len(counts.fold)))
     values, drawn = _figures(counts, whole), _figures(counts, weights)
     names = ["accuracy", *(f"recall {c}" for c in classes), *(f"precision {c}" for c in classes)]
@@ -92,21 +96,32 @@ def majority_accuracy(examples: Examples, folds: Sequence[Fold]) -> float:
     return float(np.mean(shares))
 
 
-def bootstrap_weights(fold: NDArray[np.int64], draws: int, seed: int) -> NDArray[np.float64]:
-    """Return how often each subject is drawn, (draws, s).
+def bootstrap_weights(
+    fold: NDArray[np.int64], subject: NDArray[np.int64], *, draws: int, seed: int
+) -> NDArray[np.float64]:
+    """Return how often each subject is drawn, (draws, s), in each fold that it stands in.
 
     Subjects are drawn within their fold, so that every fold keeps its size; where each fold
-    tests one subject (leave one out), the folds themselves are drawn.
+    tests one subject (leave one out), the folds themselves are drawn. Where folds share
+    subjects (draws of few labels), people are drawn once for all folds: a person who comes
+    twice comes twice in each. Drawn anew in each of 20 folds, they would average out, and the
+    interval would be some four times too narrow.
     """
     rng = np.random.default_rng(seed)
+    people, place = np.unique(subject, return_inverse=True)
+    if len(people) < len(subject):
+        return _drawn_together(rng, len(people), draws)[:, place]
     sizes = np.bincount(fold)
     if sizes.max() == 1:
-        n = len(fold)
-        return rng.multinomial(n, np.full(n, 1 / n), size=draws).astype(np.float64)
+        return _drawn_together(rng, len(fold), draws)
     weights = np.empty((draws, len(fold)))
     for number, n in enumerate(sizes):
-        weights[:, fold == number] = rng.multinomial(n, np.full(n, 1 / n), size=draws)
+        weights[:, fold == number] = _drawn_together(rng, n, draws)
     return weights
+
+
+def _drawn_together(rng: np.random.Generator, n: int, draws: int) -> NDArray[np.float64]:
+    return rng.multinomial(n, np.full(n, 1 / n), size=draws).astype(np.float64)
 
 
 def _accuracies(counts: Counts, weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -156,9 +171,9 @@ def _sensitivity_specificity(
     """Return the recalls of the positive class and of its opposite under their usual names."""
     (negative,) = (name for name in classes if name != positive)
     named = {f"recall {positive}": "sensitivity", f"recall {negative}": "specificity"}
-    found = {named[s.metric]: s for s in scores if s.metric in named}
+    renamed = {named[s.metric]: s for s in scores if s.metric in named}
     return [
-        found[name].model_copy(update={"metric": name})
+        renamed[name].model_copy(update={"metric": name})
         for name in ("sensitivity", "specificity")
-        if name in found
+        if name in renamed
     ]

@@ -91,16 +91,37 @@ def test_sensitivity_and_specificity_are_the_recalls_of_two_classes() -> None:
 
 
 def test_leaving_one_out_draws_whole_folds() -> None:
-    weights = bootstrap_weights(np.arange(7), 100, seed=0)
+    weights = bootstrap_weights(np.arange(7), np.arange(7), draws=100, seed=0)
     assert (weights.sum(axis=1) == 7).all()
     assert (weights == 0).any()
 
 
 def test_otherwise_subjects_are_drawn_within_their_fold() -> None:
     fold = np.array([0, 0, 0, 1, 1])
-    weights = bootstrap_weights(fold, 100, seed=0)
+    weights = bootstrap_weights(fold, np.arange(5), draws=100, seed=0)
     assert (weights[:, fold == 0].sum(axis=1) == 3).all()
     assert (weights[:, fold == 1].sum(axis=1) == 2).all()
+
+
+def test_a_subject_of_several_folds_is_drawn_once_for_all_of_them() -> None:
+    fold, subject = np.repeat(np.arange(20), 7), np.tile(np.arange(7), 20)
+    weights = bootstrap_weights(fold, subject, draws=100, seed=0).reshape(100, 20, 7)
+    assert (weights == weights[:, :1]).all()
+    assert (weights.sum(axis=2) == 7).all()
+
+
+def test_interval_over_twenty_draws_of_few_labels_is_as_wide_as_people_differ() -> None:
+    """Every draw answers alike, so twenty of them say no more of the people than one does."""
+    examples = made_examples([0, 1] * 30, [f"s{i:02d}" for i in range(60)])
+    right = np.random.default_rng(2).random(60) < 0.7
+    answers = np.where(right, examples.labels, 1 - examples.labels).astype(np.int8)
+    folds = [Fold(str(k), np.array([k]), np.delete(np.arange(60), k)) for k in range(20)]
+    counts = count_predictions(examples, folds, [answers[fold.test] for fold in folds], 2)
+    (accuracy, *_) = measure(counts, ("no", "yes"), None, bootstrap=4000, seed=0)
+    deviation = np.sqrt(right.mean() * (1 - right.mean()) / 60)
+    assert accuracy.low is not None
+    assert accuracy.high is not None
+    assert accuracy.high - accuracy.low == pytest.approx(2 * 1.96 * deviation, rel=0.08)
 
 
 def test_interval_of_leaving_one_out_agrees_with_drawing_fold_accuracies_by_hand() -> None:
