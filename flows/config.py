@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from deaps.config import (
     METHOD_NAMES,
@@ -28,6 +28,7 @@ from deaps.config import (
 from preprocessing.config import QualitySettings, SignalSettings, SynthSettings
 from storage.config import StoreSettings
 from storage.errors import DeapsError
+from storage.settings import SettingsSection
 
 PRESET_FOLDER = Path(__file__).parent / "presets"
 CONFIG_NAME = "deaps.toml"
@@ -47,11 +48,7 @@ class ConfigError(DeapsError):
     """A setting, preset or configuration file that cannot be used; the message says why."""
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class DataSettings(_Section):
+class DataSettings(SettingsSection):
     """Where each data set lies; a data set without a path is not read."""
 
     shhs: DataRoot = None
@@ -74,7 +71,7 @@ class DataSettings(_Section):
         return {name: root for name in type(self).model_fields if (root := getattr(self, name))}
 
 
-class TrialSettings(_Section):
+class TrialSettings(SettingsSection):
     """A choice to try."""
 
     method: MethodName = "deaps"
@@ -85,7 +82,7 @@ class TrialSettings(_Section):
     is tuned for the method does not count."""
 
 
-class ExperimentSettings(_Section):
+class ExperimentSettings(SettingsSection):
     """What the pipeline trains and compares."""
 
     methods: Annotated[tuple[MethodName, ...], Field(strict=False)] = METHOD_NAMES
@@ -104,11 +101,13 @@ class ExperimentSettings(_Section):
     features: Annotated[tuple[int, ...], Field(strict=False)] = (16, 32, 48)
     """Features kept by the mask that are compared."""
 
-    tuned: dict[MethodName, Annotated[tuple[str, ...], Field(strict=False)]] = {}
+    tuned: dict[MethodName, Annotated[tuple[str, ...], Field(strict=False)]] = Field(
+        default_factory=dict
+    )
     """Overrides that one method alone trains with, such as ``training.warmup=50``: what trials
     chose. Ablations of DEAPS have those of DEAPS."""
 
-    trials: dict[str, TrialSettings] = {}
+    trials: dict[str, TrialSettings] = Field(default_factory=dict)
     """Choices to try on the inner folds alone, by name."""
 
     evolution: bool = True
@@ -118,7 +117,7 @@ class ExperimentSettings(_Section):
     """Compare with classical features, which take a hundred times as long as an encoder."""
 
 
-class RefreshSettings(_Section):
+class RefreshSettings(SettingsSection):
     """The scheduled look at the data sets."""
 
     cron: str = "0 3 * * *"
@@ -128,7 +127,7 @@ class RefreshSettings(_Section):
     """What follows when something changed: trainings, or trainings and the report."""
 
 
-class ExecutionSettings(_Section):
+class ExecutionSettings(SettingsSection):
     """How the work is carried out; nothing here changes a result."""
 
     workers: Annotated[int | None, Field(ge=1)] = None
@@ -160,7 +159,7 @@ class ExecutionSettings(_Section):
     """Address on the first machine at which several machines meet."""
 
 
-class Settings(_Section):
+class Settings(SettingsSection):
     """All settings of a run."""
 
     data: DataSettings = DataSettings()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from flows.config import ConfigError, Settings, load_settings, parse_override, preset_names
+from storage.settings import SettingsSection
 
 
 @pytest.fixture(autouse=True)
@@ -95,3 +96,8 @@ def test_override_values(text: str, value: object) -> None:
 def test_settings_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="frozen"):
         Settings().quality.qsqi = False  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("section", list(Settings.model_fields))
+def test_every_section_has_the_one_strict_base(section: str) -> None:
+    assert issubclass(type(getattr(Settings(), section)), SettingsSection)
