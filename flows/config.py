@@ -12,7 +12,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails
 
 from deaps.config import (
     METHOD_NAMES,
@@ -26,6 +34,7 @@ from deaps.config import (
     TrainingSettings,
 )
 from preprocessing.config import QualitySettings, SignalSettings, SynthSettings
+from preprocessing.datasets import DATASETS
 from storage.config import StoreSettings
 from storage.errors import DeapsError
 from storage.settings import SettingsSection
@@ -49,26 +58,38 @@ class ConfigError(DeapsError):
 
 
 class DataSettings(SettingsSection):
-    """Where each data set lies; a data set without a path is not read."""
+    """Where each data set lies: a root by the name of a data set; without one it is not read.
 
-    shhs: DataRoot = None
-    """Sleep Heart Health Study, as NSRR ships it."""
-    mitdb: DataRoot = None
-    """MIT-BIH Arrhythmia."""
-    afdb: DataRoot = None
-    """MIT-BIH Atrial Fibrillation."""
-    challenge2017: DataRoot = None
-    """PhysioNet/CinC Challenge 2017."""
-    afpdb: DataRoot = None
-    """PAF Prediction Challenge."""
-    ecgiddb: DataRoot = None
-    """ECG-ID."""
-    folder: DataRoot = None
-    """A folder of your own files, with subjects.csv."""
+    Every registered data set has a key, those from outside too; its ``about`` describes it.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, DataRoot] = Field(init=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown(cls, values: Any) -> Any:
+        """Refuse a name that no data set has, as any section refuses an unknown key."""
+        names = values if isinstance(values, Mapping) else ()
+        unknown = [name for name in names if name not in DATASETS]
+        if unknown:
+            raise ValidationError.from_exception_data(
+                "DataSettings",
+                [
+                    InitErrorDetails(type="extra_forbidden", loc=(name,), input=values[name])
+                    for name in unknown
+                ],
+            )
+        return values
 
     def roots(self) -> dict[str, Path]:
         """Return the roots that are set, by data-set name."""
-        return {name: root for name in type(self).model_fields if (root := getattr(self, name))}
+        return {name: root for name, root in self.__pydantic_extra__.items() if root}
+
+
+def describe_data_roots() -> str:
+    """Return a line for each data set: the setting of its root and what it holds."""
+    return "\n".join(f"  data.{name}: {dataset.about}" for name, dataset in DATASETS.items())
 
 
 class TrialSettings(SettingsSection):
@@ -288,7 +309,7 @@ def _keys(parents: Iterable[str]) -> list[str]:
         if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
             return []
         model = annotation
-    return list(model.model_fields)
+    return list(DATASETS) if model is DataSettings else list(model.model_fields)
 
 
 def _did_you_mean(word: str, known: list[str]) -> str:
