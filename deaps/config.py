@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from storage.settings import SettingsSection
 
 MethodName = Literal["deaps", "byol", "pclr", "clocs", "mixing-up", "tf-c"]
 METHOD_NAMES: tuple[MethodName, ...] = get_args(MethodName)
@@ -19,13 +21,7 @@ Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
 
 
-class Section(BaseModel):
-    """A strict, frozen group of settings: an unknown key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class EncoderSettings(Section):
+class EncoderSettings(SettingsSection):
     """The transformer that turns a window into a representation."""
 
     norm: Literal["embedding", "final"] = "embedding"
@@ -36,7 +32,7 @@ class EncoderSettings(Section):
     """Windows encoded at once; 0 chooses by device: all on an accelerator, 64 on a CPU."""
 
 
-class DeapsSettings(Section):
+class DeapsSettings(SettingsSection):
     """DEAPS and the rungs of its ablation ladder (BYOL is the same without three terms)."""
 
     tau: Fraction = 0.995
@@ -62,7 +58,7 @@ class DeapsSettings(Section):
     """Average the batch norms' running statistics into the teacher, too."""
 
 
-class ContrastSettings(Section):
+class ContrastSettings(SettingsSection):
     """PCLR, CLOCS and Mixing-Up."""
 
     temperature: Positive = 0.1
@@ -82,7 +78,7 @@ class ContrastSettings(Section):
     would be false negatives."""
 
 
-class TfcSettings(Section):
+class TfcSettings(SettingsSection):
     """TF-C."""
 
     temperature: Positive = 0.2
@@ -99,7 +95,7 @@ class TfcSettings(Section):
     lets it, so that a representation depends on its neighbours."""
 
 
-class SamplingSettings(Section):
+class SamplingSettings(SettingsSection):
     """Which windows a training step is given."""
 
     datasets: Annotated[tuple[str, ...], Field(strict=False)] = ()
@@ -121,7 +117,7 @@ class SamplingSettings(Section):
     """Least distance of the two sides with ``pairing = "recording"``, in seconds."""
 
 
-class TrainingSettings(Section):
+class TrainingSettings(SettingsSection):
     """The training loop."""
 
     batch: Count = 256
@@ -162,7 +158,7 @@ class TrainingSettings(Section):
     float32 on a CPU."""
 
 
-class ModelSettings(Section):
+class ModelSettings(SettingsSection):
     """Encoder and methods."""
 
     encoder: EncoderSettings = EncoderSettings()
@@ -171,7 +167,7 @@ class ModelSettings(Section):
     tfc: TfcSettings = TfcSettings()
 
 
-class BenchmarkSettings(Section):
+class BenchmarkSettings(SettingsSection):
     """Which data set plays which part in the benchmarks, and how they are drawn."""
 
     afib_train: str = "mitdb"

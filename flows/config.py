@@ -12,7 +12,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails
 
 from deaps.config import (
     METHOD_NAMES,
@@ -27,8 +35,10 @@ from deaps.config import (
 )
 from flows.presets import PRESET_FOLDER, preset_names
 from preprocessing.config import QualitySettings, SignalSettings, SynthSettings
+from preprocessing.datasets import DATASETS
 from storage.config import StoreSettings
 from storage.errors import DeapsError
+from storage.settings import SettingsSection
 
 CONFIG_NAME = "deaps.toml"
 CONFIG_VARIABLE = "DEAPS_CONFIG"
@@ -47,34 +57,42 @@ class ConfigError(DeapsError):
     """A setting, preset or configuration file that cannot be used; the message says why."""
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+class DataSettings(SettingsSection):
+    """Where each data set lies: a root by the name of a data set; without one it is not read.
 
+    Every registered data set has a key, those from outside too; its ``about`` describes it.
+    """
 
-class DataSettings(_Section):
-    """Where each data set lies; a data set without a path is not read."""
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, DataRoot] = Field(init=False)
 
-    shhs: DataRoot = None
-    """Sleep Heart Health Study, as NSRR ships it."""
-    mitdb: DataRoot = None
-    """MIT-BIH Arrhythmia."""
-    afdb: DataRoot = None
-    """MIT-BIH Atrial Fibrillation."""
-    challenge2017: DataRoot = None
-    """PhysioNet/CinC Challenge 2017."""
-    afpdb: DataRoot = None
-    """PAF Prediction Challenge."""
-    ecgiddb: DataRoot = None
-    """ECG-ID."""
-    folder: DataRoot = None
-    """A folder of your own files, with subjects.csv."""
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown(cls, values: Any) -> Any:
+        """Refuse a name that no data set has, as any section refuses an unknown key."""
+        names = values if isinstance(values, Mapping) else ()
+        unknown = [name for name in names if name not in DATASETS]
+        if unknown:
+            raise ValidationError.from_exception_data(
+                "DataSettings",
+                [
+                    InitErrorDetails(type="extra_forbidden", loc=(name,), input=values[name])
+                    for name in unknown
+                ],
+            )
+        return values
 
     def roots(self) -> dict[str, Path]:
         """Return the roots that are set, by data-set name."""
-        return {name: root for name in type(self).model_fields if (root := getattr(self, name))}
+        return {name: root for name, root in self.__pydantic_extra__.items() if root}
 
 
-class TrialSettings(_Section):
+def describe_data_roots() -> str:
+    """Return a line for each data set: the setting of its root and what it holds."""
+    return "\n".join(f"  data.{name}: {dataset.about}" for name, dataset in DATASETS.items())
+
+
+class TrialSettings(SettingsSection):
     """A choice to try."""
 
     method: MethodName = "deaps"
@@ -85,7 +103,7 @@ class TrialSettings(_Section):
     is tuned for the method does not count."""
 
 
-class ExperimentSettings(_Section):
+class ExperimentSettings(SettingsSection):
     """What the pipeline trains and compares."""
 
     methods: Annotated[tuple[MethodName, ...], Field(strict=False)] = METHOD_NAMES
@@ -104,11 +122,13 @@ class ExperimentSettings(_Section):
     features: Annotated[tuple[int, ...], Field(strict=False)] = (16, 32, 48)
     """Features kept by the mask that are compared."""
 
-    tuned: dict[MethodName, Annotated[tuple[str, ...], Field(strict=False)]] = {}
+    tuned: dict[MethodName, Annotated[tuple[str, ...], Field(strict=False)]] = Field(
+        default_factory=dict
+    )
     """Overrides that one method alone trains with, such as ``training.warmup=50``: what trials
     chose. Ablations of DEAPS have those of DEAPS."""
 
-    trials: dict[str, TrialSettings] = {}
+    trials: dict[str, TrialSettings] = Field(default_factory=dict)
     """Choices to try on the inner folds alone, by name."""
 
     evolution: bool = True
@@ -118,7 +138,7 @@ class ExperimentSettings(_Section):
     """Compare with classical features, which take a hundred times as long as an encoder."""
 
 
-class RefreshSettings(_Section):
+class RefreshSettings(SettingsSection):
     """The scheduled look at the data sets."""
 
     cron: str = "0 3 * * *"
@@ -128,7 +148,7 @@ class RefreshSettings(_Section):
     """What follows when something changed: trainings, or trainings and the report."""
 
 
-class ExecutionSettings(_Section):
+class ExecutionSettings(SettingsSection):
     """How the work is carried out; nothing here changes a result."""
 
     workers: Annotated[int | None, Field(ge=1)] = None
@@ -160,7 +180,7 @@ class ExecutionSettings(_Section):
     """Address on the first machine at which several machines meet."""
 
 
-class Settings(_Section):
+class Settings(SettingsSection):
     """All settings of a run."""
 
     data: DataSettings = DataSettings()
@@ -313,7 +333,7 @@ def _keys(parents: Iterable[str]) -> list[str]:
         if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
             return []
         model = annotation
-    return list(model.model_fields)
+    return list(DATASETS) if model is DataSettings else list(model.model_fields)
 
 
 def _did_you_mean(word: str, known: list[str]) -> str:

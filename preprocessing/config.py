@@ -8,21 +8,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from preprocessing.channels import ECG_ALIASES
+from storage.settings import SettingsSection
 
 ALGORITHM_VERSION = 1
 """Raise this when the chain's output changes for unchanged settings; a golden test asks for it."""
 
 
-class Section(BaseModel):
-    """A strict, frozen group of settings: an unknown key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class SignalSettings(Section):
+class SignalSettings(SettingsSection):
     """From source samples to filtered 100 Hz windows."""
 
     channels: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = ECG_ALIASES
@@ -38,7 +33,7 @@ class SignalSettings(Section):
     """Turn recordings whose polarity score is negative upside down."""
 
 
-class QualitySettings(Section):
+class QualitySettings(SettingsSection):
     """Gate before the quality indices, and which indices are computed."""
 
     qsqi: bool = True
@@ -57,7 +52,7 @@ class QualitySettings(Section):
     """Samples on a rail count as clipped in runs of at least this many."""
 
 
-class SynthSettings(Section):
+class SynthSettings(SettingsSection):
     """The synthetic cohort: how much of each data set, and the seed."""
 
     seed: int = 20240501

@@ -20,9 +20,6 @@ KNOWN_RHYTHMS = frozenset({
 
 _CODE = re.compile(r"[A-Z0-9]{1,6}")
 
-CHALLENGE_RHYTHMS = {"N": "N", "A": "AFIB", "O": "O", "~": "~"}
-"""Challenge 2017's classes, in the same vocabulary where they mean the same."""
-
 
 def rhythm_changes(
     samples: Iterable[int], aux_notes: Iterable[str], fs: float

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from storage.settings import SettingsSection
 
 Normalisation = Literal["recording", "dataset", "window"]
 """What windows are normalised by when they are read."""
 
 
-class StoreSettings(BaseModel):
+class StoreSettings(SettingsSection):
     """Where the store lies, how windows are read from it, and how long its logs are kept."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     root: Annotated[Path, Field(strict=False)] = Path("store")
     """Folder of the store."""

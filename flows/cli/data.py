@@ -44,9 +44,7 @@ def synth(
 
 
 def fetch(
-    name: Annotated[
-        str, typer.Argument(help="mitdb, afdb, afpdb, ecgiddb, challenge2017 or shhs.")
-    ],
+    name: Annotated[str, typer.Argument(help="Data set, e.g. mitdb; another word lists them all.")],
     to: Annotated[Path | None, typer.Option(help="Folder (default: data/NAME).")] = None,
 ) -> None:
     """Download an open data set from PhysioNet; for SHHS, print the access steps.

@@ -63,9 +63,7 @@ def gc(
     from storage.care.unused_files import remove_unused_files
 
     store = settings_from(preset, config, overrides).store
-    removed = remove_unused_files(
-        store.root, dry_run=dry_run, keep_logs_days=store.keep_logs_days
-    )
+    removed = remove_unused_files(store.root, dry_run=dry_run, keep_logs_days=store.keep_logs_days)
     for path in removed:
         typer.echo(str(path))
     typer.echo(f"{len(removed)} files {'would be ' if dry_run else ''}removed")

@@ -8,24 +8,33 @@ from pathlib import Path
 from typing import Any
 
 from preprocessing.config import ALGORITHM_VERSION, QualitySettings, SignalSettings
-from preprocessing.datasets import DATASETS
+from preprocessing.datasets import DataSet
 from storage.digest import digest_of
 from storage.schema import SCHEMA_VERSION, SourceFile
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Where one data set lies, where its windows go, and the settings they depend on."""
+    """One data set, where it lies, where its windows go, and the settings they depend on.
 
-    dataset: str
+    It carries the reader itself: a worker is another process, which knows nothing of a data set
+    that a script has registered.
+    """
+
+    reader: DataSet
     root: Path
     store: Path
     signal: SignalSettings
     quality: QualitySettings
 
+    @property
+    def dataset(self) -> str:
+        """Name of the data set."""
+        return self.reader.name
+
     def settings(self) -> dict[str, Any]:
         """Return just the settings that this data set's window files depend on."""
-        unread = set() if DATASETS[self.dataset].reads_channels else {"channels"}
+        unread = set() if self.reader.reads_channels else {"channels"}
         return {
             "signal": self.signal.model_dump(mode="json", exclude=unread),
             "quality": self.quality.model_dump(mode="json"),

@@ -8,7 +8,6 @@ from typing import Any
 
 from flows.config import Settings
 from flows.ingest.scan import DatasetScan, Scan
-from preprocessing.datasets import DATASETS
 from preprocessing.recording import CohortTables, Facts, FoundRecording
 from storage.cycle_collector import cycle_collector_paused
 from storage.publish import publish
@@ -27,7 +26,7 @@ def publish_scan(scanned: Scan, new_rows: Iterable[RecordingRow], settings: Sett
     datasets = [row for row in published_datasets if row.dataset not in by_dataset]
     published = {(row.dataset, row.name): row for row in kept}
     for dataset in by_dataset.values():
-        tables = DATASETS[dataset.job.dataset].tables(dataset.job.root)
+        tables = dataset.job.reader.tables(dataset.job.root)
         rows += _dataset_rows(dataset, published | new, tables)
         datasets.append(_dataset_row(dataset, tables))
     return publish(settings.store.root, rows, datasets=datasets, settings=result_settings(settings))
@@ -44,7 +43,7 @@ def result_settings(settings: Settings) -> dict[str, object]:
 def _dataset_rows(
     dataset: DatasetScan, rows: dict[tuple[str, str], RecordingRow], tables: CohortTables
 ) -> Iterator[RecordingRow]:
-    has_tables = DATASETS[dataset.job.dataset].has_tables
+    has_tables = dataset.job.reader.has_tables
     for name, recording in dataset.recordings.items():
         row = rows[dataset.job.dataset, name]
         yield _with_facts(row, recording, tables.facts.get(name, Facts()) if has_tables else None)

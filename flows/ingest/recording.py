@@ -14,7 +14,6 @@ from flows.ingest.job import Job, stat_source
 from flows.monitoring.event_log import describe_error
 from preprocessing.chain import ProcessedRecording, process
 from preprocessing.config import ALGORITHM_VERSION
-from preprocessing.datasets import DATASETS
 from preprocessing.recording import FoundRecording, RawRecording, UnreadableRecordingError
 from storage.digest import digest_of, file_sha256
 from storage.layout import window_path
@@ -82,7 +81,7 @@ def _process(
     job: Job, found: FoundRecording, row: RecordingRow
 ) -> tuple[RecordingRow, ProcessedRecording]:
     """Return the row and the windows; the raw signal is let go before they are written."""
-    raw = DATASETS[job.dataset].read(job.root, found, job.signal.channels)
+    raw = job.reader.read(job.root, found, job.signal.channels)
     processed = process(raw, signal=job.signal, quality=job.quality)
     return _describe(row, raw, processed), processed
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
-from flows.config import ConfigError, Settings
+from flows.config import ConfigError, Settings, describe_data_roots
 from flows.ingest.job import Job, printable, stat_source
 from preprocessing.datasets import DATASETS
 from preprocessing.recording import FoundRecording
@@ -115,12 +115,15 @@ def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False
         known = ", ".join(roots) or "none"
         raise ConfigError(f"data set {unknown[0]!r} has no data.{unknown[0]} (configured: {known})")
     if not roots:
-        raise ConfigError("no data set is configured; give one, e.g. --set data.mitdb=/path/to/it")
+        raise ConfigError(
+            "no data set is configured; give one, e.g. --set data.mitdb=/path/to/it\n"
+            + describe_data_roots()
+        )
     store = resolve_root(settings.store.root)
     identity = _index_identity(store)
     published = load_published(store)
     jobs = [
-        Job(name, root, store, settings.signal, settings.quality)
+        Job(DATASETS[name], root, store, settings.signal, settings.quality)
         for name, root in roots.items()
         if not only or name in only
     ]
@@ -144,7 +147,7 @@ def _scan_dataset(job: Job, published: PublishedState | None, verify: bool) -> D
     if not job.root.is_dir():
         return DatasetScan(job, problem=f"no folder at {job.root}")
     now = time.time_ns()
-    recordings = {r.name: r for r in map(_printable, DATASETS[job.dataset].find(job.root))}
+    recordings = {r.name: r for r in map(_printable, job.reader.find(job.root))}
     published_sources = published.of_dataset(job.dataset) if published else {}
     if not recordings:
         # An unmounted disk looks like this; published recordings must not vanish with it.
@@ -227,7 +230,7 @@ def _published_fingerprint(dataset: str, published: PublishedState | None) -> st
 
 def _table_fingerprint(job: Job) -> str:
     files = []
-    for path in DATASETS[job.dataset].table_files(job.root):
+    for path in job.reader.table_files(job.root):
         stat = path.stat()
         files.append([path.name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino])
     return digest_of(files)

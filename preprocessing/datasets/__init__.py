@@ -1,29 +1,12 @@
-"""The data sets that can be read, by name."""
+"""The data sets that can be read: one file each, found by themselves.
+
+Others join from outside: a package names its own in the entry-point group ``deaps.datasets``, a
+script calls `register`.
+"""
 
 from __future__ import annotations
 
-from preprocessing.datasets.challenge2017 import Challenge2017
-from preprocessing.datasets.folder import Folder
-from preprocessing.datasets.interface import DataSet
-from preprocessing.datasets.physionet_wfdb import (
-    EcgId,
-    MitArrhythmia,
-    MitAtrialFibrillation,
-    PafPrediction,
-)
-from preprocessing.datasets.shhs import Shhs
+from preprocessing.datasets.interface import DataSet, NotFetchableError
+from preprocessing.datasets.registry import DATASETS, DataSetError, register
 
-DATASETS: dict[str, DataSet] = {
-    dataset.name: dataset
-    for dataset in (
-        Shhs(),
-        MitArrhythmia(),
-        MitAtrialFibrillation(),
-        Challenge2017(),
-        PafPrediction(),
-        EcgId(),
-        Folder(),
-    )
-}
-
-__all__ = ["DATASETS", "DataSet"]
+__all__ = ["DATASETS", "DataSet", "DataSetError", "NotFetchableError", "register"]

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from preprocessing.datasets.interface import list_files, list_folders
-from preprocessing.formats.matlab import read_mat_lead
+from preprocessing.datasets.interface import DataSet, list_files, list_folders
+from preprocessing.datasets.registry import register
 from preprocessing.recording import (
     CohortTables,
     Facts,
@@ -17,21 +17,24 @@ from preprocessing.recording import (
     Role,
     UnreadableRecordingError,
 )
-from preprocessing.rhythm import CHALLENGE_RHYTHMS
 
 _TRAINING = "training"
 _VALIDATION = "validation"
 _LABEL_FILES = ("REFERENCE-v3.csv", "REFERENCE.csv")
+_RHYTHMS = {"N": "N", "A": "AFIB", "O": "O", "~": "~"}
+"""The classes, in the rhythm codes of PhysioNet's annotations where they mean the same."""
 
 
-class Challenge2017:
+class Challenge2017(DataSet):
     """Challenge 2017; the public validation set is a subset of the training set.
 
     A record in both folders is one recording, read from ``training`` and marked as validation.
     """
 
     name = "challenge2017"
-    reads_channels = False
+    label = "Challenge 2017"
+    about = "PhysioNet/CinC Challenge 2017, as PhysioNet ships it."
+    physionet = "challenge-2017"
     has_tables = True
 
     def find(self, root: Path) -> Iterator[FoundRecording]:
@@ -46,6 +49,8 @@ class Challenge2017:
         self, root: Path, recording: FoundRecording, channels: tuple[str, ...]
     ) -> RawRecording:
         """Return the only lead."""
+        from preprocessing.formats.matlab import read_mat_lead
+
         path, role = recording.files[0]
         if role is not Role.SIGNAL:
             name = f"{recording.name}.mat"
@@ -62,19 +67,33 @@ class Challenge2017:
         """Return label, rhythm and split per recording; labels outside N, A, O, ~ are counted."""
         validation = dict(_records(root, _VALIDATION))
         labels, source, warnings = _labels(root)
-        unknown = Counter(label for label in labels.values() if label not in CHALLENGE_RHYTHMS)
+        unknown = Counter(label for label in labels.values() if label not in _RHYTHMS)
         warnings += [
             f"unknown label {label!r}, {n} times: left out" for label, n in unknown.items()
         ]
         facts = {
             name: Facts(
-                label=label if label in CHALLENGE_RHYTHMS else None,
-                rhythm=CHALLENGE_RHYTHMS.get(label),
+                label=label if label in _RHYTHMS else None,
+                rhythm=_RHYTHMS.get(label),
                 split="validation" if name in validation else "train",
             )
             for name, label in labels.items()
         }
         return CohortTables(facts, source, tuple(warnings))
+
+    def fetch(self, folder: Path) -> None:
+        """Download by file name, without opening headers: wfdb refuses the older ones."""
+        from preprocessing.physionet import download_files
+
+        for part, labels in ((_TRAINING, _LABEL_FILES[0]), (_VALIDATION, _LABEL_FILES[1])):
+            download_files(
+                self.physionet,
+                folder,
+                records_in=f"{self.physionet}/1.0.0/{part}",
+                prefix=f"{part}/",
+                suffixes=(".mat", ".hea"),
+                extra=[f"{part}/{labels}"],
+            )
 
 
 def _records(root: Path, folder: str) -> Iterator[tuple[str, tuple[tuple[str, Role], ...]]]:
@@ -112,3 +131,6 @@ def _labels(root: Path) -> tuple[dict[str, str], str | None, list[str]]:
     if source is None:
         warnings.append(f"none of {', '.join(_LABEL_FILES)} found: no labels")
     return labels, source, warnings
+
+
+register(Challenge2017())

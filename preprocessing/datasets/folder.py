@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from preprocessing.cohort_csv import parse_age, parse_sex, parse_visit, read_columns
-from preprocessing.datasets.interface import list_files, list_folders
-from preprocessing.datasets.physionet_wfdb import wfdb_records
-from preprocessing.formats.edf import read_edf_lead
-from preprocessing.formats.mne_raw import MNE_SUFFIXES, read_mne_lead
-from preprocessing.formats.wfdb_record import read_rhythms, read_wfdb_lead, signal_file_names
+from preprocessing.datasets.interface import DataSet, list_files, list_folders
+from preprocessing.datasets.registry import register
+from preprocessing.datasets.wfdb_dataset import wfdb_records, with_rhythms
 from preprocessing.recording import CohortTables, Facts, FoundRecording, RawRecording, Role
 
 TABLE_NAME = "subjects.csv"
 _COLUMNS = ("file", "subject", "visit", "sex", "age")
+_SUFFIXES = (".edf", ".bdf", ".gdf", ".vhdr", ".fif")
+"""Endings of files that hold a recording; a WFDB record is found by its header instead."""
 
 
-class Folder:
+class Folder(DataSet):
     """EDF, EDF+, BDF, GDF, BrainVision, FIF and WFDB files anywhere below one folder.
 
     ``subjects.csv`` has the columns file (path relative to the folder), subject, visit, sex and
@@ -25,6 +25,8 @@ class Folder:
     """
 
     name = "folder"
+    label = "Own files"
+    about = "A folder of your own files, with subjects.csv."
     reads_channels = True
     has_tables = True
 
@@ -81,10 +83,14 @@ def read_file(path: Path, channels: tuple[str, ...]) -> RawRecording:
     """Return the ECG lead of one file with the reader of its format, told by its suffix."""
     match path.suffix.lower():
         case ".edf":
+            from preprocessing.formats.edf import read_edf_lead
+
             return read_edf_lead(path, channels)
         case ".hea":
             return _read_wfdb(path, channels)
         case _:
+            from preprocessing.formats.mne_raw import read_mne_lead
+
             return read_mne_lead(path, channels)
 
 
@@ -103,13 +109,15 @@ def _files(root: Path, folder: str) -> Iterator[tuple[str, tuple[tuple[str, Role
         if path in headers:
             notes = (file for file in headers[path] if file[1] is Role.ANNOTATION)
             yield path, (headers[path][0], *_wfdb_files(root, path), *notes)
-        elif name.lower().endswith((".edf", *MNE_SUFFIXES)):
+        elif name.lower().endswith(_SUFFIXES):
             yield path, ((path, Role.SIGNAL), *_brainvision_files(root, path))
     for sub in list_folders(root / folder):
         yield from _files(root, prefix + sub)
 
 
 def _wfdb_files(root: Path, header: str) -> Iterator[tuple[str, Role]]:
+    from preprocessing.formats.wfdb_record import signal_file_names
+
     folder = PurePosixPath(header).parent
     try:
         names = signal_file_names(root / header)
@@ -130,10 +138,10 @@ def _brainvision_files(root: Path, path: str) -> Iterator[tuple[str, Role]]:
 
 
 def _read_wfdb(path: Path, channels: tuple[str, ...]) -> RawRecording:
-    from dataclasses import replace
+    from preprocessing.formats.wfdb_record import read_wfdb_lead
 
     raw = read_wfdb_lead(path, channels)
-    if not path.with_suffix(".atr").exists():
-        return raw
-    rhythms, notes = read_rhythms(path.with_suffix(""), raw.fs)
-    return replace(raw, rhythms=rhythms, notes=raw.notes + notes)
+    return with_rhythms(raw, path) if path.with_suffix(".atr").exists() else raw
+
+
+register(Folder())

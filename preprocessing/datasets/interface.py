@@ -1,44 +1,80 @@
-"""The one interface of a data set, and the walk through a folder that its readers share."""
+"""The one base class of a data set, and the walk through a folder that its readers share."""
 
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
-from preprocessing.recording import CohortTables, FoundRecording, RawRecording
+from preprocessing.recording import NO_TABLES, CohortTables, FoundRecording, RawRecording
+from storage.errors import DeapsError
 
 
-class DataSet(Protocol):
-    """A data set: how its recordings are found, read and described.
+class NotFetchableError(DeapsError):
+    """A data set that cannot be downloaded; the message gives the next step."""
 
-    To add one, write a class with these members and name it in ``DATASETS``.
+
+class DataSet(ABC):
+    """A data set: its names, and how its recordings are fetched, found, read and described.
+
+    A data set is one file: a subclass, and `register` called with an instance of it. The file
+    imports numpy and format readers inside `read`, because every command loads all data sets.
     """
 
     name: str
     """Name in the configuration (``data.<name>``), in the store and in the index."""
 
-    reads_channels: bool
+    label: str
+    """Name for people, in reports and messages."""
+
+    about: str
+    """One line on what the root ``data.<name>`` holds."""
+
+    physionet: str | None = None
+    """PhysioNet's name of the data set, where anyone may download it from there."""
+
+    reads_channels: bool = False
     """Whether `read` uses the alias list of the settings; if not, a new list redoes nothing."""
 
-    has_tables: bool
-    """Whether sex, age and labels come from `tables`; if not, headers tell them."""
+    has_tables: bool = False
+    """Whether sex, age, labels and split come from `tables`; if not, from what `read` returns."""
 
+    @abstractmethod
     def find(self, root: Path) -> Iterator[FoundRecording]:
         """Yield the recordings below ``root`` in order of name, without opening any file."""
 
+    @abstractmethod
     def read(
         self, root: Path, recording: FoundRecording, channels: tuple[str, ...]
     ) -> RawRecording:
         """Return one lead of ``recording``; raise `UnreadableRecordingError` with the reason."""
 
     def table_files(self, root: Path) -> list[Path]:
-        """Return the files that `tables` reads."""
+        """Return the files that `tables` reads; by default there are none."""
+        return []
 
     def tables(self, root: Path) -> CohortTables:
-        """Return what the data set's tables say of its recordings."""
+        """Return what the data set's tables say of its recordings; by default nothing."""
+        return NO_TABLES
+
+    def fetch(self, folder: Path) -> None:
+        """Download the data set into ``folder``, going on where an earlier download stopped.
+
+        Raises
+        ------
+        NotFetchableError
+            If it cannot be downloaded from here; the message gives the next step.
+        """
+        from preprocessing.physionet import download_database
+
+        if self.physionet is None:
+            raise NotFetchableError(
+                f"{self.label} cannot be downloaded from here; give the folder of your copy, "
+                f"--set data.{self.name}=/path/to/it"
+            )
+        download_database(self.physionet, folder)
 
 
 def list_files(folder: Path) -> list[str]:

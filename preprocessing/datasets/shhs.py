@@ -7,20 +7,33 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from preprocessing.cohort_csv import parse_age, parse_sex, read_columns
-from preprocessing.datasets.interface import list_files
-from preprocessing.formats.edf import read_edf_lead
+from preprocessing.datasets.interface import DataSet, NotFetchableError, list_files
+from preprocessing.datasets.registry import register
 from preprocessing.recording import CohortTables, Facts, FoundRecording, RawRecording, Role
 
 _FILE_NAME = re.compile(r"shhs([12])-(\d+)\.edf", re.IGNORECASE)
 _EDF_FOLDERS = ("polysomnography/edfs", "edfs", ".")
 _ENCODING = "cp1252"
 _VISITS = (1, 2)
+_STEPS = """\
+SHHS is shared by the National Sleep Research Resource under a data-use agreement and cannot be
+downloaded here.
+  1. Make an account at sleepdata.org and request access to SHHS (Data Access and Use Agreement).
+  2. When it is granted, install NSRR's client (gem install nsrr) and download, into one folder:
+       nsrr download shhs/polysomnography/edfs/shhs1
+       nsrr download shhs/polysomnography/edfs/shhs2
+       nsrr download shhs/datasets
+     8,444 EDF files, 356 GB. The folder then holds polysomnography/ and datasets/.
+  3. deaps preprocess --set data.shhs=/path/to/that/folder
+"""
 
 
-class Shhs:
+class Shhs(DataSet):
     """SHHS as NSRR ships it; subjects are the ``nsrrid`` in the file name."""
 
     name = "shhs"
+    label = "SHHS"
+    about = "Sleep Heart Health Study, as NSRR ships it."
     reads_channels = True
     has_tables = True
 
@@ -45,6 +58,8 @@ class Shhs:
         self, root: Path, recording: FoundRecording, channels: tuple[str, ...]
     ) -> RawRecording:
         """Return the ECG of one night."""
+        from preprocessing.formats.edf import read_edf_lead
+
         return read_edf_lead(root / recording.files[0][0], channels)
 
     def table_files(self, root: Path) -> list[Path]:
@@ -64,6 +79,10 @@ class Shhs:
             else:
                 warnings.append(f"no datasets/shhs{visit}-dataset-*.csv: sex and age may be absent")
         return CohortTables(facts, warnings=tuple(warnings))
+
+    def fetch(self, folder: Path) -> None:
+        """Raise NotFetchableError with the steps to access."""
+        raise NotFetchableError(_STEPS)
 
 
 def _edf_folder(root: Path, visit: int) -> str:
@@ -117,3 +136,6 @@ def _add_harmonized(path: Path, facts: dict[str, Facts], warnings: list[str]) ->
 
 def _first(*values: float | None) -> float | None:
     return next((value for value in values if value is not None), None)
+
+
+register(Shhs())

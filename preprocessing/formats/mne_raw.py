@@ -10,7 +10,6 @@ import numpy as np
 from preprocessing.channels import ECG_ALIASES, pick_channel
 from preprocessing.recording import RawRecording, UnreadableRecordingError
 
-MNE_SUFFIXES = (".bdf", ".gdf", ".vhdr", ".fif")
 _MILLIVOLTS_PER_VOLT = np.float32(1e3)
 
 

@@ -9,6 +9,7 @@ import pytest
 from flows.config import ConfigError, Settings, load_settings, parse_override
 from flows.experiment.plan import method_plan
 from flows.presets import preset_names
+from storage.settings import SettingsSection
 
 
 @pytest.fixture(autouse=True)
@@ -118,3 +119,8 @@ def test_what_is_tuned_later_wins_over_what_was_typed_before() -> None:
     settings = load_settings(overrides=["training.learning_rate=2e-4", TUNED])
     assert method_plan(settings, "deaps").training.learning_rate == 1e-3
     assert method_plan(settings, "byol").training.learning_rate == 2e-4
+
+
+@pytest.mark.parametrize("section", list(Settings.model_fields))
+def test_every_section_has_the_one_strict_base(section: str) -> None:
+    assert issubclass(type(getattr(Settings(), section)), SettingsSection)

@@ -17,6 +17,7 @@ from flows.config import ExecutionSettings
 from flows.ingest.job import Job
 from flows.preprocess import RecordingBatch, make_batches, make_chunks
 from preprocessing.config import QualitySettings, SignalSettings
+from preprocessing.datasets import DATASETS
 from preprocessing.recording import FoundRecording, Role
 from tests.edf_files import beats, patch, write_edf
 
@@ -57,7 +58,7 @@ def found(name: str) -> FoundRecording:
 
 
 def job(root: Path) -> Job:
-    return Job("shhs", root, root / "store", SignalSettings(), QualitySettings())
+    return Job(DATASETS["shhs"], root, root / "store", SignalSettings(), QualitySettings())
 
 
 def test_number_of_tasks_is_bounded(tmp_path: Path) -> None:
