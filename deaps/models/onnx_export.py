@@ -12,6 +12,7 @@ from deaps.models.encoder import Encoder
 from deaps.models.encoder_file import load_encoder
 from storage.atomic import replacing
 from storage.errors import DeapsError
+from storage.extras import require_extra
 from storage.schema import WINDOW_SAMPLES
 
 _TOLERANCE = 1e-4
@@ -25,9 +26,10 @@ def export_onnx(encoder: Path | None, out: Path) -> float:
 
     Raises
     ------
-    ValueError
-        If that is more than 1e-4; nothing is written then.
+    DeapsError
+        If that is more than 1e-4, or the packages for ONNX are not installed; nothing is written.
     """
+    require_extra("onnx", "onnx", "onnxscript", "onnxruntime")
     module = _Unchunked(load_encoder(encoder))
     example = torch.randn(2, WINDOW_SAMPLES)
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from flows.runtime.console import say
 from storage.errors import DeapsError
+from storage.extras import has_package
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -109,4 +110,6 @@ def _connected(address: str) -> Client:
 
 
 def _say_address(client: Client) -> None:
+    if not has_package("bokeh"):
+        return  # Dask then has no pages; the extra `dashboard` brings them
     say(f"Dask's pages: {client.dashboard_link}")
