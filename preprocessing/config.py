@@ -80,7 +80,7 @@ class SynthSettings(SettingsSection):
     """Training records of the synthetic Challenge 2017; a sixth of them is validation too."""
 
     afpdb_subjects: Annotated[int, Field(ge=0, le=50)] = 6
-    """Subjects of the synthetic PAF Prediction set, two records of 30 minutes each."""
+    """Subjects of the synthetic PAF Prediction set, two half hours of one recording each."""
 
     ecgiddb_people: Annotated[int, Field(ge=0, le=90)] = 20
     """People of the synthetic ECG-ID set, two or more sessions of 20 s each."""

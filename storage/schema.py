@@ -71,7 +71,8 @@ class RecordingRow:
     """One row of ``recordings``: a source recording and what became of it.
 
     Sex, age, label, rhythm and split are absent here when a cohort table gives them; those
-    facts are joined at publication, so that a new table redoes no signal. ``rhythm`` holds for
+    facts are joined at publication, so that a new table redoes no signal. ``split`` names the part
+    of the data set that the recording belongs to, in that data set's words. ``rhythm`` holds for
     the whole recording and fills the windows that have no rhythm of their own. ``std_mv`` is
     the population standard deviation (divisor ``n_samples``). ``rhythms`` are the labels of its
     windows' own, sorted; ``path`` is relative to the store. Those two, ``n_windows`` and the

@@ -1,4 +1,4 @@
-"""Synthetic PAF Prediction set (afpdb 1.0.0): two half hours of two leads for each subject."""
+"""Synthetic PAF Prediction set (afpdb 1.0.0): two half hours of one recording of each subject."""
 
 from __future__ import annotations
 

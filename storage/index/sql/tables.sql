@@ -39,7 +39,7 @@ CREATE TABLE recordings (
     sex VARCHAR,
     age DOUBLE,
     label VARCHAR,
-    split VARCHAR,
+    split VARCHAR,                     -- part of the data set: train, validation; set-I, set-II
     rhythm VARCHAR,                    -- of the whole recording
     fs DOUBLE,                         -- Hz, of the source
     duration_s DOUBLE,

@@ -209,6 +209,7 @@ def test_the_packages_own_data_sets_have_their_labels() -> None:
         "afdb": "MIT-AFIB",
         "afpdb": "PAF Prediction (AFPDB)",
         "challenge2017": "Challenge 2017",
+        "cpsc2021": "CPSC 2021",
         "ecgiddb": "ECG-ID",
         "folder": "Own files",
         "mitdb": "MIT-ARR",
