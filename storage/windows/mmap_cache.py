@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.errors import DeapsError
 from storage.schema import WINDOW_SAMPLES
+from storage.windows.file import WindowFileError
 
 WINDOW = np.dtype(f"V{2 * WINDOW_SAMPLES}")
 """A window as an opaque item: blocks often start at an odd byte, which float16 cannot."""
@@ -127,7 +127,7 @@ def map_windows(path: Path, *, size: int, offset: int, n_windows: int) -> NDArra
 
     Raises
     ------
-    FileNotFoundError, ValueError
+    storage.windows.file.WindowFileError
         If the file is missing or is not ``size`` bytes long.
     """
     try:
@@ -143,11 +143,11 @@ def map_windows(path: Path, *, size: int, offset: int, n_windows: int) -> NDArra
 def _map(path: Path, size: int, offset: int, n_windows: int) -> NDArray[np.void]:
     try:
         with path.open("rb") as stream:
-            found = os.fstat(stream.fileno()).st_size
-            if found != size:
-                message = f"window file {path} has {found} bytes, not {size}; run deaps doctor"
-                raise DeapsError(message)
+            actual = os.fstat(stream.fileno()).st_size
+            if actual != size:
+                message = f"window file {path} has {actual} bytes, not {size}; run deaps doctor"
+                raise WindowFileError(message)
             view = mmap.mmap(stream.fileno(), size, access=mmap.ACCESS_READ)
     except FileNotFoundError:
-        raise FileNotFoundError(f"window file {path} is missing; run deaps doctor") from None
+        raise WindowFileError(f"window file {path} is missing; run deaps doctor") from None
     return np.frombuffer(view, WINDOW, count=n_windows, offset=offset)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from storage import WindowStore
+from storage.windows.file import WindowFileError
 from storage.windows.mmap_cache import (
     MapCache,
     map_windows,
@@ -81,7 +82,7 @@ def test_stores_that_share_the_limit_give_way_to_each_other(many: Path, low_limi
 def test_a_file_that_is_missing_closes_no_maps(many: Path, tmp_path: Path) -> None:
     store = WindowStore(many)
     assert_reads_everything(store)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(WindowFileError):
         map_windows(tmp_path / "nothing", size=1, offset=0, n_windows=1)
     assert len(store._maps) == RECORDINGS
 
