@@ -10,7 +10,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from storage.settings import SettingsSection
+from storage.config import SettingsSection
 
 MethodName = Literal["deaps", "byol", "pclr", "clocs", "mixing-up", "tf-c"]
 METHOD_NAMES: tuple[MethodName, ...] = get_args(MethodName)

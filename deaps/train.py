@@ -35,6 +35,7 @@ from deaps.training.malloc import keep_freed_memory
 from deaps.training.metrics import MetricsLog
 from deaps.training.run_folder import Run, finish_run, open_run
 from storage.errors import DeapsError
+from storage.windows.mmap_cache import raise_open_file_limit
 
 Progress = Callable[[int, int, dict[str, float]], None]
 """Called with the steps done, the steps in all, and the last row of metrics."""
@@ -73,6 +74,7 @@ def train_run(
     if run.finished:
         return run
     keep_freed_memory()
+    raise_open_file_limit()  # windows are drawn from all recordings at random
     with process_group() as (rank, world):
         trainee = prepare(run, choose_device(device), rank, world)
         done = resume(trainee, say)

@@ -36,9 +36,8 @@ from deaps.config import (
 from flows.presets import PRESET_FOLDER, preset_names
 from preprocessing.config import QualitySettings, SignalSettings, SynthSettings
 from preprocessing.datasets import DATASETS
-from storage.config import StoreSettings
+from storage.config import SettingsSection, StoreSettings
 from storage.errors import DeapsError
-from storage.settings import SettingsSection
 
 CONFIG_NAME = "deaps.toml"
 CONFIG_VARIABLE = "DEAPS_CONFIG"

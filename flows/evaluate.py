@@ -49,6 +49,7 @@ from flows.runtime.progress import StageProgress
 from storage.publish import republish
 from storage.snapshot import open_index
 from storage.window_store import WindowStore
+from storage.windows.mmap_cache import raise_open_file_limit
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -112,6 +113,7 @@ def measure(state: ExperimentState, watch: Stopwatch, command: str) -> Evaluatio
     """Return the evaluation: features, folds, exhibits."""
     settings, store = state.settings, state.settings.store
     log = EventLog(store.root)
+    raise_open_file_limit()  # the workers, which read windows of all recordings, inherit it
     with open_index(store.root) as index, worker_pool(settings.execution) as client:
         plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots())
         windows = windows_of(plans.values())

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from preprocessing.channels import ECG_ALIASES
-from storage.settings import SettingsSection
+from storage.config import SettingsSection
 
 ALGORITHM_VERSION = 1
 """Raise this when the chain's output changes for unchanged settings; a golden test asks for it."""

@@ -1,16 +1,20 @@
-"""Settings of the store."""
+"""Settings of the store, and the base class of the settings of all four packages."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
-
-from storage.settings import SettingsSection
+from pydantic import BaseModel, ConfigDict, Field
 
 Normalisation = Literal["recording", "dataset", "window"]
-"""What windows are normalised by when they are read."""
+"""Which mean and standard deviation windows are scaled by when they are read."""
+
+
+class SettingsSection(BaseModel):
+    """A strict, frozen group of settings: an unknown key or a value of another type is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class StoreSettings(SettingsSection):

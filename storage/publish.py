@@ -66,7 +66,8 @@ def publish(
     Raises
     ------
     storage.index.check.PublicationError
-        If recordings and window files disagree; the published index stays.
+        If recordings and window files disagree, a window file is damaged or the disk is full.
+        The published index stays.
     """
     store = resolve_root(root)
     store.mkdir(parents=True, exist_ok=True)
@@ -150,15 +151,26 @@ def _write(
     import duckdb
 
     with replacing(index_path(store), mode=0o444) as temporary:
-        with duckdb.connect(temporary) as connection:
-            connection.execute("SET enable_progress_bar = false")
-            fill_index(connection, store, content, ids)
-            _insert_snapshot(connection, snapshot)
-            check_index(connection)
-            connection.execute("CHECKPOINT")
+        try:
+            with duckdb.connect(temporary) as connection:
+                connection.execute("SET enable_progress_bar = false")
+                fill_index(connection, store, content, ids)
+                _insert_snapshot(connection, snapshot)
+                check_index(connection)
+                connection.execute("CHECKPOINT")
+        except duckdb.Error as error:
+            raise PublicationError(_not_written(store, str(error))) from error
         wal = temporary.with_name(temporary.name + ".wal")
         if wal.exists():
-            raise PublicationError(f"DuckDB left {wal}; the index was not written whole")
+            raise PublicationError(_not_written(store, f"DuckDB left {wal}"))
+
+
+def _not_written(store: Path, reason: str) -> str:
+    cause = reason.splitlines()[0] if reason else "DuckDB gives no reason"
+    return (
+        f"the new index of {store} could not be written, and the published one stays: {cause}. "
+        "Check the free disk space, run deaps doctor --verify, then run the command again"
+    )
 
 
 def _insert_snapshot(connection: DuckDBPyConnection, snapshot: Snapshot) -> None:

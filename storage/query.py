@@ -16,6 +16,24 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from duckdb import DuckDBPyConnection
 
+QUESTIONS = {
+    "quality": "FROM quality_by_dataset",
+    "subject": (
+        'SELECT r.dataset, r.name, r.visit, w."row", w.start_s, w.quality, w.rhythm, w.hr_max\n'
+        "FROM windows w JOIN recordings r USING (recording_id)\n"
+        'WHERE r.subject = $subject ORDER BY r.visit, r.name, w."row"'
+    ),
+    "cross-visit": "FROM cross_visit_subjects",
+    "quarantined": (
+        "SELECT dataset, kind, count(*) AS n_recordings\n"
+        "FROM quarantined GROUP BY ALL ORDER BY n_recordings DESC, dataset, kind"
+    ),
+    "rhythm": "FROM rhythm_by_dataset",
+}
+"""What researchers ask first, as SQL to copy and change: windows by data set and quality; the
+windows of one subject; subjects with usable windows in several visits; what is quarantined, by
+kind of reason; windows by rhythm."""
+
 _EXPLAIN = re.compile(r"\s*EXPLAIN\s+(ANALYZE\s+)?", re.IGNORECASE)
 
 
@@ -57,6 +75,13 @@ def run_query(
             raise QueryError(str(error)) from None
 
 
+def question(name: str) -> str:
+    """Return the SQL of one of the `QUESTIONS`."""
+    if name not in QUESTIONS:
+        raise QueryError(f"no question {name!r}; there are {', '.join(QUESTIONS)}")
+    return QUESTIONS[name]
+
+
 def _lock_down(connection: DuckDBPyConnection, store: Path) -> None:
     """Let the connection read the store alone: ``read_only`` does not stop COPY to any file."""
     folder = sql_literal(f"{store.as_posix()}/")
@@ -72,8 +97,8 @@ def _check_statement(connection: DuckDBPyConnection, sql: str) -> None:
     # EXPLAIN ANALYZE runs what it explains, COPY too, so that must be a SELECT as well.
     inner = _kinds_if_sql(connection, sql[explained.end() :]) if explained else kinds
     if inner != ["SELECT"]:
-        found = " of ".join(["EXPLAIN", *inner] if explained else [", ".join(kinds) or "nothing"])
-        message = f"the statement is {found}; allowed is one SELECT, or one EXPLAIN of a SELECT"
+        given = " of ".join(["EXPLAIN", *inner] if explained else [", ".join(kinds) or "nothing"])
+        message = f"the statement is {given}; allowed is one SELECT, or one EXPLAIN of a SELECT"
         raise QueryError(message)
 
 

@@ -77,7 +77,8 @@ def open_index(root_or_file: Path | str) -> DuckDBPyConnection:
         _check_version(connection, path)
     except duckdb.Error as error:
         connection.close()
-        raise IndexVersionError(f"{path} cannot be opened as an index: {error}") from error
+        message = f"{path} cannot be opened as an index ({error}); run deaps preprocess"
+        raise IndexVersionError(message) from error
     except BaseException:
         connection.close()
         raise

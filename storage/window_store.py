@@ -53,6 +53,8 @@ class WindowStore:
         Index to read from instead of the published one, such as ``runs/<run>/index.duckdb``.
     max_maps
         Files kept mapped at a time; default: as many as the limit of open files allows.
+        Programs that read thousands of recordings at random raise that limit first with
+        `storage.windows.mmap_cache.raise_open_file_limit`; a store never does.
 
     The index is read once, here. Threads may share a store; after pickling or forking, files
     are mapped again as they are needed.

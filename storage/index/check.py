@@ -33,28 +33,36 @@ class PublicationError(DeapsError):
 
 
 def check_rows(root: Path, rows: Sequence[RecordingRow]) -> None:
-    """Raise PublicationError unless each row's file is there, with the size the row says."""
+    """Raise PublicationError unless the file of each row exists with the size in the row."""
     for row in rows:
         if row.status is not Status.OK or (row.path is None and row.n_windows == 0):
             continue
-        found = _size(f"{root}/{row.path}") if row.path else None
-        if found is None or found != row.bytes or not row.signal_offset:
+        size = _size(f"{root}/{row.path}") if row.path else None
+        if size is None or size != row.bytes or not row.signal_offset:
             message = (
-                f"{row.dataset}/{row.name}: window file {row.path} has {found} bytes, "
-                f"its row says {row.bytes}; run deaps doctor, then deaps preprocess"
+                f"{row.dataset}/{row.name}: window file {row.path} has {size} bytes, "
+                f"expected {row.bytes}; run deaps doctor, then deaps preprocess"
             )
             raise PublicationError(message)
 
 
 def check_index(connection: DuckDBPyConnection) -> None:
-    """Raise PublicationError unless windows and recordings of a filled index agree."""
+    """Raise PublicationError unless windows and recordings of a filled index agree.
+
+    Raises
+    ------
+    ValueError
+        If a source belongs to no recording, which only a fault of this program can cause.
+    """
     wrong = connection.execute(_WRONG_COUNTS).fetchall()
     if wrong:
         listed = "; ".join(f"{name} has {n} windows, expected {m}" for name, n, m in wrong)
-        raise PublicationError(f"windows and recordings disagree: {listed}; run deaps doctor")
+        raise PublicationError(
+            f"windows and recordings disagree: {listed}; run deaps doctor, then deaps preprocess"
+        )
     (orphans,) = connection.execute(_WRONG_SOURCES).fetchall()[0]
     if orphans:
-        raise PublicationError(f"{orphans} rows of sources belong to no recording")
+        raise ValueError(f"{orphans} rows of sources belong to no recording")
 
 
 def _size(path: str) -> int | None:

@@ -6,7 +6,9 @@ one contiguous block of the file: any window can be found by its row alone.
 
 from __future__ import annotations
 
+import contextlib
 import mmap
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class WindowFileError(DeapsError):
-    """A file that is not a window file of this version, or not whole."""
+    """A window file that is missing, damaged or of another version."""
 
 
 def write_window_file(
@@ -83,20 +85,21 @@ def read_recording_row(path: Path) -> RecordingRow:
     computed again, so the whole file is read once. Times and inodes of the sources are not in
     the file (they are 0): equal windows make equal files on any machine and any day.
     """
-    row = recording_from_json(_metadata(path).metadata[RECORDING_KEY])
+    metadata = _metadata(path)
+    with _checked_content(path):
+        row = recording_from_json(metadata.metadata[RECORDING_KEY])
     return _with_file_facts(row, path)
 
 
 def check_pages(path: Path) -> None:
     """Raise WindowFileError unless every page of the file agrees with its checksum."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            file.read()
-    except (pa.ArrowInvalid, OSError) as error:
-        raise WindowFileError(f"{path} is damaged: {error}") from error
+    with (
+        _checked_content(path),
+        pq.ParquetFile(path, page_checksum_verification=True) as file,
+    ):
+        file.read()
 
 
 def signal_offset(path: Path) -> int:
@@ -131,18 +134,34 @@ def _unstamped(row: RecordingRow) -> RecordingRow:
 
 
 def _metadata(path: Path) -> pq.FileMetaData:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    with _checked_content(path):
         metadata = pq.read_metadata(path)
-    except pa.ArrowInvalid as error:
-        raise WindowFileError(f"{path} is not a whole Parquet file: {error}") from error
-    found = (metadata.metadata or {}).get(VERSION_KEY, b"none").decode()
-    if found != str(SCHEMA_VERSION):
-        message = f"{path} has schema version {found}; this program reads {SCHEMA_VERSION}"
+        version = (metadata.metadata or {}).get(VERSION_KEY, b"none").decode()
+    if version != str(SCHEMA_VERSION):
+        message = f"{path} has schema version {version}; this program reads {SCHEMA_VERSION}"
         raise WindowFileError(message)
     return metadata
+
+
+@contextlib.contextmanager
+def _checked_content(path: Path) -> Iterator[None]:
+    """Raise WindowFileError for what is wrong with a file's content.
+
+    Errors of the system, such as a missing permission, stay as they are. They have a number,
+    whereas those that pyarrow raises for damaged content have none.
+    """
+    import pyarrow as pa
+
+    wrong_content = (pa.ArrowException, AttributeError, LookupError, TypeError, ValueError)
+    try:
+        yield
+    except (OSError, *wrong_content) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        reason = str(error).strip() or type(error).__name__
+        raise WindowFileError(f"{path} is no whole window file: {reason}") from error
 
 
 def _offset_of(metadata: pq.FileMetaData, path: Path) -> int:

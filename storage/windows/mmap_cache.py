@@ -3,52 +3,101 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import mmap
 import os
 import resource
+import weakref
 from collections import OrderedDict
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.errors import DeapsError
 from storage.schema import WINDOW_SAMPLES
+from storage.windows.file import WindowFileError
 
 WINDOW = np.dtype(f"V{2 * WINDOW_SAMPLES}")
 """A window as an opaque item: blocks often start at an odd byte, which float16 cannot."""
 
-_DESCRIPTORS_LEFT_FOR_OTHERS = 256
-_MOST_MAPS = 32_000  # the kernel allows 65,530 maps to a process, libraries among them
+_MOST_MAPS = 32_000
+"""The kernel allows a process 65,530 maps, and libraries are mapped, too."""
+
+_MOST_RESERVED = 256
+"""Open files that are left to the rest of the process, where the limit is not too low."""
+
+_MACOS_OPEN_MAX = 10_240
+"""What macOS allows a process at most, also where its hard limit is infinite."""
+
+_NO_MORE_MAPS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+
+_CACHES: weakref.WeakSet[MapCache] = weakref.WeakSet()
+"""All caches of this process, which share its limits."""
 
 
-def raise_descriptor_limit() -> int:
-    """Raise this process's soft limit of open files to its hard limit; return what it is then."""
+def raise_open_file_limit() -> int:
+    """Raise this process's soft limit of open files as far as a reader of windows can use it.
+
+    Every mapped window file keeps one file open. `WindowStore` works within any limit and maps
+    files again when it must. A program that reads windows of thousands of recordings at random,
+    such as a training, calls this first. Children started later inherit the limit.
+
+    Returns
+    -------
+    The soft limit after the call.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return _MOST_MAPS if hard == resource.RLIM_INFINITY else hard
+    wanted = min(_MOST_MAPS + _MOST_RESERVED, _as_number(hard))
+    for limit in (wanted, _MACOS_OPEN_MAX):
+        if limit <= _as_number(soft):
+            break
+        with contextlib.suppress(ValueError, OSError):  # the hard limit is not always granted
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+            break
+    return open_file_limit()
+
+
+def open_file_limit() -> int:
+    """Return this process's soft limit of open files."""
+    return _as_number(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+
+
+def _as_number(limit: int) -> int:
+    # RLIM_INFINITY is -1 on Linux.
+    return _MOST_MAPS + _MOST_RESERVED if limit == resource.RLIM_INFINITY else limit
 
 
 class MapCache:
-    """Mapped signal blocks by key, least recently used ones closed beyond ``cap``.
+    """Mapped signal blocks by key; beyond ``cap`` the least recently used ones are closed.
 
-    A block handed out stays valid after it has left the cache. Threads may share a cache and a
-    process may fork at any time: each step is one operation of an `OrderedDict`, which the
-    interpreter does not interrupt, so there is no lock that a child could inherit closed. A
-    pickled cache starts empty.
+    A block stays valid after it has left the cache. Threads may share a cache and a process may
+    fork at any time: each step is one operation of an `OrderedDict`, which the interpreter does
+    not interrupt, so no child can inherit a closed lock. A pickled cache starts empty.
+
+    Parameters
+    ----------
+    max_maps
+        Files mapped at a time; default: as many as the limit of open files allows.
     """
 
-    def __init__(self, cap: int | None = None) -> None:
-        limit = raise_descriptor_limit() - _DESCRIPTORS_LEFT_FOR_OTHERS
-        self.cap = max(1, min(limit, _MOST_MAPS) if cap is None else cap)
+    def __init__(self, max_maps: int | None = None) -> None:
+        self._max_maps = max_maps
         self._blocks: OrderedDict[int, NDArray[np.void]] = OrderedDict()
+        _CACHES.add(self)
+
+    @property
+    def cap(self) -> int:
+        """Files that may be mapped at a time, by the limit that the process has now."""
+        if self._max_maps is not None:
+            return max(1, self._max_maps)
+        limit = open_file_limit()
+        return max(1, min(limit - min(_MOST_RESERVED, limit // 2), _MOST_MAPS))
 
     def __len__(self) -> int:
         return len(self._blocks)
 
-    def __reduce__(self) -> tuple[type[MapCache], tuple[int]]:
-        return MapCache, (self.cap,)
+    def __reduce__(self) -> tuple[type[MapCache], tuple[int | None]]:
+        return MapCache, (self._max_maps,)
 
     def get(self, key: int) -> NDArray[np.void] | None:
         """Return the block of ``key`` if it is mapped."""
@@ -59,28 +108,46 @@ class MapCache:
         return block
 
     def put(self, key: int, block: NDArray[np.void]) -> None:
-        """Keep ``block``, dropping the least recently used ones beyond the cap."""
+        """Keep ``block``, and drop the least recently used ones beyond the cap."""
         self._blocks[key] = block
-        while len(self._blocks) > self.cap:
-            with contextlib.suppress(KeyError):
+        self.shrink(self.cap)
+
+    def shrink(self, n: int) -> None:
+        """Drop the least recently used blocks until at most ``n`` are left."""
+        while len(self._blocks) > n:
+            with contextlib.suppress(KeyError):  # another thread was faster
                 self._blocks.popitem(last=False)
 
 
 def map_windows(path: Path, *, size: int, offset: int, n_windows: int) -> NDArray[np.void]:
     """Return the windows of a file as (n_windows,) opaque items of 2000 bytes, nothing read yet.
 
+    If the process can open or map no more, half of what all caches hold is closed first:
+    several stores and other files share the limit.
+
     Raises
     ------
-    FileNotFoundError, ValueError
+    storage.windows.file.WindowFileError
         If the file is missing or is not ``size`` bytes long.
     """
     try:
+        return _map(path, size, offset, n_windows)
+    except OSError as error:
+        if error.errno not in _NO_MORE_MAPS:
+            raise
+    for cache in list(_CACHES):
+        cache.shrink(len(cache) // 2)
+    return _map(path, size, offset, n_windows)
+
+
+def _map(path: Path, size: int, offset: int, n_windows: int) -> NDArray[np.void]:
+    try:
         with path.open("rb") as stream:
-            found = os.fstat(stream.fileno()).st_size
-            if found != size:
-                message = f"window file {path} has {found} bytes, not {size}; run deaps doctor"
-                raise DeapsError(message)
+            actual = os.fstat(stream.fileno()).st_size
+            if actual != size:
+                message = f"window file {path} has {actual} bytes, not {size}; run deaps doctor"
+                raise WindowFileError(message)
             view = mmap.mmap(stream.fileno(), size, access=mmap.ACCESS_READ)
     except FileNotFoundError:
-        raise FileNotFoundError(f"window file {path} is missing; run deaps doctor") from None
+        raise WindowFileError(f"window file {path} is missing; run deaps doctor") from None
     return np.frombuffer(view, WINDOW, count=n_windows, offset=offset)

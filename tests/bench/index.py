@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from storage.questions import QUESTIONS
+from storage.query import QUESTIONS
 from storage.snapshot import open_index
 from tests.bench.figure import Figure
 from tests.bench.made_rows import narrow_recordings

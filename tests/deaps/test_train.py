@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -74,6 +75,16 @@ def test_every_method_trains_and_leaves_an_encoder(store: Path, method: str) -> 
     assert (first, last) == (0, 2)
     width = 256 if method == "tf-c" else 128
     assert load_encoder(path)(torch.randn(3, 1000)).shape == (3, width)
+
+
+def test_training_raises_the_limit_of_open_files(store: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
+    try:
+        train_run(make_run(store, iterations=1).folder, device="cpu")
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 256
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_metrics_tell_loss_speed_and_collapse(store: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from flows.config import ConfigError, Settings, load_settings, parse_override
 from flows.experiment.plan import method_plan
 from flows.presets import preset_names
-from storage.settings import SettingsSection
+from storage.config import SettingsSection
 
 
 @pytest.fixture(autouse=True)

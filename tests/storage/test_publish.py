@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import resource
 import subprocess
 import sys
 import time
@@ -196,6 +197,32 @@ def test_a_row_with_somebody_elses_file_is_not_published(
     wrong = replace(rows[0], path=rows[1].path, bytes=rows[1].bytes)
     with pytest.raises(PublicationError, match="ds/a1 has 5 windows, expected 4"):
         publish_rows(root, [wrong, *rows[1:]])
+
+
+def test_a_damaged_window_file_stops_publication_with_the_next_step(
+    root: Path, rows: list[RecordingRow], published: Snapshot
+) -> None:
+    new = write_recording(root, make_row("new"))
+    path = root / str(new.path)
+    path.write_bytes(b"x" * path.stat().st_size)
+    with pytest.raises(PublicationError, match=r"could not be written.*deaps doctor --verify"):
+        publish_rows(root, [*rows, new])
+    assert fetch(root, "SELECT snapshot_id FROM snapshot") == [(published.snapshot_id,)]
+    assert not list(root.glob(".index*"))
+
+
+def test_a_full_disk_stops_publication_and_leaves_the_index(
+    root: Path, rows: list[RecordingRow], published: Snapshot
+) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))  # writing more fails
+    try:
+        with pytest.raises(PublicationError, match=r"could not be written.*free disk space"):
+            publish_rows(root, rows[:2])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert fetch(root, "SELECT snapshot_id FROM snapshot") == [(published.snapshot_id,)]
+    assert not list(root.glob(".index*"))
 
 
 def test_an_open_reader_keeps_its_snapshot_and_a_new_one_sees_the_next(

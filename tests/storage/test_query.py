@@ -6,9 +6,7 @@ import duckdb
 import pytest
 
 from storage import Snapshot, run_query
-from storage.errors import DeapsError
-from storage.query import QueryError
-from storage.questions import QUESTIONS, question
+from storage.query import QUESTIONS, QueryError, question
 from storage.snapshot import IndexMissingError
 
 
@@ -34,14 +32,12 @@ def test_the_signal_can_be_asked_for_even_after_a_move(root: Path, published: Sn
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_named_questions_have_answers(root: Path, published: Snapshot, name: str) -> None:
     parameters = {"subject": "s1"} if name == "subject" else None
-    found = run_query(root, question(name), parameters=parameters).num_rows
-    assert (
-        found == {"quality": 3, "subject": 9, "cross-visit": 1, "quarantined": 1, "rhythm": 0}[name]
-    )
+    rows = {"quality": 3, "subject": 9, "cross-visit": 1, "quarantined": 1, "rhythm": 0}
+    assert run_query(root, question(name), parameters=parameters).num_rows == rows[name]
 
 
-def test_an_unknown_question_lists_the_known_ones() -> None:
-    with pytest.raises(DeapsError, match="'ages'; there are quality, subject"):
+def test_an_unknown_question_is_refused_with_the_list_of_all() -> None:
+    with pytest.raises(QueryError, match="'ages'; there are quality, subject"):
         question("ages")
 
 

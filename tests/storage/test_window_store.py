@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from storage import RecordingRow, Snapshot, WindowStore
-from storage.errors import DeapsError
+from storage.windows.file import WindowFileError
 from tests.storage.made_store import make_row, make_signal, publish_rows, write_recording
 
 IDS = [1, 2, 3]  # of the recordings a1, a2 and a3, which have 4, 5 and 6 windows
@@ -97,7 +97,7 @@ def test_a_missing_file_sends_to_the_doctor(
     root: Path, rows: list[RecordingRow], store: WindowStore
 ) -> None:
     (root / str(rows[0].path)).unlink()
-    with pytest.raises(FileNotFoundError, match=r"a1.*is missing; run deaps doctor"):
+    with pytest.raises(WindowFileError, match=r"a1.*is missing; run deaps doctor"):
         store.read([1], [0])
 
 
@@ -107,7 +107,7 @@ def test_a_file_of_another_size_sends_to_the_doctor(
 ) -> None:
     path = root / str(rows[0].path)
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(DeapsError, match=f"has {keep} bytes, not {rows[0].bytes}; run deaps doc"):
+    with pytest.raises(WindowFileError, match=f"has {keep} bytes, not {rows[0].bytes}; run"):
         store.read([1], [0])
 
 

@@ -22,8 +22,9 @@ from deaps.report.parts import (
 )
 from deaps.report.sections.strips import PAPER_LINES
 from deaps.report.wording import count, percent
+from storage.schema import Quality
 
-_BEST_FIRST = ("Excellent", "Barely acceptable", "Unacceptable")
+_BEST_FIRST = tuple(map(str, Quality))
 
 
 def quality_section(evaluation: Evaluation) -> Section:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import signal as signals
 import subprocess
@@ -11,10 +12,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from storage import RecordingRow, read_recording_row, window_path, write_window_file
 from storage.layout import is_temporary
-from storage.windows.file import WindowFileError, signal_offset
+from storage.windows.file import WindowFileError, check_pages, signal_offset
 from tests.storage.made_store import make_columns, make_row, make_signal, write_recording
 
 COLUMNS = [
@@ -105,7 +108,7 @@ def test_a_path_that_is_not_the_recordings_own_is_refused(root: Path) -> None:
 def test_a_cut_file_is_no_window_file(root: Path) -> None:
     path = root / str(write_recording(root, make_row()).path)
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(WindowFileError, match="not a whole Parquet file"):
+    with pytest.raises(WindowFileError, match="no whole window file"):
         signal_offset(path)
 
 
@@ -115,6 +118,41 @@ def test_a_foreign_parquet_file_is_no_window_file(tmp_path: Path) -> None:
     pq.write_table(pa.table({"x": [1]}), tmp_path / "x.parquet")
     with pytest.raises(WindowFileError, match="schema version none; this program reads 1"):
         read_recording_row(tmp_path / "x.parquet")
+
+
+@pytest.mark.parametrize("content", [b"[1]", b"{", b"\xff", b'{"status": "fine"}', b"{}", None])
+def test_a_file_without_the_row_of_a_recording_is_no_window_file(
+    root: Path, content: bytes | None
+) -> None:
+    path = root / str(write_recording(root, make_row()).path)
+    table = pq.read_table(path)
+    metadata = {b"deaps.schema_version": b"1"}
+    metadata |= {} if content is None else {b"deaps.recording": content}
+    pq.write_table(table.replace_schema_metadata(metadata), path)
+    with pytest.raises(WindowFileError, match="no whole window file"):
+        read_recording_row(path)
+
+
+@given(st.data())
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_is_wrong_with_the_end_of_a_file_has_one_error(
+    tmp_path: Path, data: st.DataObject
+) -> None:
+    row = write_recording(tmp_path, make_row(), 1)
+    path = tmp_path / str(row.path)
+    content = bytearray(path.read_bytes())
+    end = len(content)
+    for at in data.draw(st.lists(st.integers(row.signal_offset + 2000, end - 1), min_size=1)):
+        content[at] = data.draw(st.integers(0, 255))
+    path.write_bytes(content)
+    for read in (signal_offset, read_recording_row, check_pages):
+        with contextlib.suppress(WindowFileError):
+            read(path)
+
+
+def test_a_missing_file_is_an_error_of_the_system(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read_recording_row(tmp_path / "nothing.parquet")
 
 
 WRITER = """
