@@ -33,7 +33,7 @@ from flows.runtime.flow_start import handed_scan, start_flow
 from flows.runtime.opaque import opaque
 from flows.runtime.progress import StageProgress
 from preprocessing.recording import FoundRecording
-from storage.locks import writing_windows
+from storage.locks import writer_lock
 from storage.schema import RecordingRow, Status
 from storage.snapshot import Snapshot
 
@@ -151,7 +151,7 @@ def refresh_store(
     Workers are started unless ``client`` brings them.
     """
     log = EventLog(settings.store.root)
-    with writing_windows(settings.store.root, say_waiting=say), log.stage(PREPROCESS):
+    with writer_lock(settings.store.root, say_waiting=say), log.stage(PREPROCESS):
         is_current = earlier is not None and earlier.is_current(settings.store.root)
         scanned = earlier if earlier and is_current else scan(settings, only, verify=verify)
         before = scanned.published.snapshot.snapshot_id if scanned.published else None

@@ -26,7 +26,7 @@ from flows.runtime.flow_start import start_flow
 from flows.runtime.interrupt import stopped_with_us
 from flows.runtime.opaque import opaque
 from flows.runtime.progress import StageProgress
-from storage.locks import training
+from storage.locks import training_lock
 from storage.publish import republish
 
 
@@ -60,7 +60,7 @@ def train_plans(settings: Settings, plans: Sequence[TrainingPlan]) -> list[str]:
 
 def _alone(run: Run, execution: ExecutionSettings) -> AbstractContextManager[None]:
     """Keep other trainings of the run away, but not its own ones on other machines."""
-    return training(run.folder, say_waiting=say) if execution.nodes == 1 else nullcontext()
+    return training_lock(run.folder, say_waiting=say) if execution.nodes == 1 else nullcontext()
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="train {folder.name}")

@@ -1,4 +1,4 @@
-"""The store: window files, the index over them, and how both are read and written."""
+"""The store: window files and the index over them, to read and to write."""
 
 from __future__ import annotations
 
@@ -58,9 +58,8 @@ __all__ = [
     "write_window_file",
 ]
 
-# `publish` is not among them: once loaded, the module of that name would hide the function.
-# Found when first asked for: numpy, DuckDB and pyarrow take half a second to import, and most
-# commands of the command line need none of them.
+# Loaded on first use: numpy, DuckDB and pyarrow take half a second to import, and most commands
+# need none of them. `publish` is not listed: its module, once loaded, would hide the function.
 _LAZY = {
     "Finding": "care.doctor",
     "PublishedState": "index.published",

@@ -13,14 +13,15 @@ from storage.layout import TEMPORARY_SUFFIX
 
 @contextlib.contextmanager
 def replacing(path: Path, *, mode: int | None = None, fsync_folder: bool = True) -> Iterator[Path]:
-    """Give a temporary name beside ``path``; what was written there takes its place at the end.
+    """Yield a temporary path beside ``path``, and rename it to ``path`` at the end.
 
-    If the block raises, the temporary file is removed and ``path`` stays as it was. A process
-    killed meanwhile leaves only the temporary file, which readers ignore and ``gc`` removes.
-    Without ``fsync_folder`` a power cut soon after may lose the new name, never half the file.
+    If the block raises, the temporary file is removed and ``path`` stays as it was. A killed
+    process leaves only the temporary file, which readers ignore and ``deaps gc`` removes.
+    Without ``fsync_folder`` a power cut soon after may lose the new name, but it never leaves
+    half a file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The final name is cut off: with the additions it could exceed the 255 bytes of a file name.
+    # Only the start of the name is used: the whole could exceed the 255 bytes of a file name.
     temporary = path.with_name(f".{path.name[:80]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
     try:
         yield temporary

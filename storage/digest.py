@@ -1,4 +1,4 @@
-"""Digests: the names that outputs get from what made them."""
+"""Digests of files and values: outputs are named after what made them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def file_sha256(path: str | PathLike[str]) -> str:
 def digest_of(*parts: Any) -> str:
     """Return the SHA-256 of ``parts`` as canonical JSON, 64 hexadecimal digits.
 
-    Parts are what JSON can hold (tuples count as lists). The order of dictionary keys has no
-    influence; the order of everything else has.
+    Parts are values that JSON can hold (tuples count as lists). The order of dictionary keys
+    has no influence; every other order has.
     """
     return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
 
 
 def canonical_json(value: Any) -> str:
-    """Return the one JSON text of ``value``: sorted keys, no spaces, ASCII.
+    """Return the canonical JSON text of ``value``: sorted keys, no spaces, ASCII.
 
     Raises
     ------

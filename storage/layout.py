@@ -1,4 +1,4 @@
-"""Where things lie in the store, and names that are safe as paths whatever they held before."""
+"""Paths in the store, and safe file names for data sets and recordings of any name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _GLOB_CHARACTERS = "*?[\\"
 
 
 def index_path(root: Path) -> Path:
-    """Return where the published index of a store lies."""
+    """Return the path of a store's published index."""
     return root / INDEX_NAME
 
 
@@ -44,28 +44,28 @@ def window_path(dataset: str, name: str, digest: str) -> str:
 
 
 def slug(name: str) -> str:
-    """Return a file name for ``name``: itself if harmless, else a likeness and a hash.
+    """Return a file name for ``name``: the name itself if it is safe, else similar text and a hash.
 
-    The result has only a-z, 0-9, ``_`` and ``-``, so it is never a path, a glob, a hidden file
-    or SQL; two names never share one, also where the file system ignores case.
+    The result has only a-z, 0-9, ``_`` and ``-``, so it is never a path, a pattern, a hidden
+    file or SQL. Two names never share a file name, even if the file system ignores case.
     """
     if len(name) <= _SLUG_LENGTH and _CLEAN.fullmatch(name) and not _LOOKS_HASHED.search(name):
         return name
-    likeness = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[: _SLUG_LENGTH - 13]
+    similar = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[: _SLUG_LENGTH - 13]
     encoded = name.encode("utf-8", "surrogatepass")
-    return f"{likeness or 'x'}-{hashlib.sha256(encoded).hexdigest()[:12]}"
+    return f"{similar or 'x'}-{hashlib.sha256(encoded).hexdigest()[:12]}"
 
 
 def resolve_root(root: Path | str) -> Path:
-    """Return the store's absolute path, refusing one that DuckDB would read as a pattern.
+    """Return the store's absolute path; refuse one that DuckDB would read as a pattern.
 
-    DuckDB takes every file name for a glob, and there is no way to quote one.
+    DuckDB reads every file name as a pattern, and cannot quote one.
     """
     resolved = Path(root).resolve()
     bad = sorted({c for c in str(resolved) if c in _GLOB_CHARACTERS or ord(c) < ord(" ")})
     if bad:
         message = (
-            f"the store's path {str(resolved)!r} holds {bad}, which DuckDB reads as a pattern; "
+            f"the store's path {str(resolved)!r} has {bad}, which DuckDB reads as a pattern; "
             "choose a folder without * ? [ \\ and control characters"
         )
         raise DeapsError(message)
@@ -73,6 +73,6 @@ def resolve_root(root: Path | str) -> Path:
 
 
 def is_temporary(path: Path) -> bool:
-    """Tell whether ``path`` is named like a file that a writer had not finished."""
+    """Return whether ``path`` is named like a file that a writer has not finished."""
     endings = (TEMPORARY_SUFFIX, TEMPORARY_SUFFIX + ".wal")
     return path.name.startswith(".") and path.name.endswith(endings)

@@ -1,4 +1,4 @@
-"""Who may work on a store at the same time. The kernel frees every lock when its process ends."""
+"""Locks of a store and of its runs; the kernel frees a lock when its process ends."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from storage.layout import LOCK_NAME, TRAINER_LOCK_NAME, WRITERS_LOCK_NAME
 
 
 class StoreBusyError(DeapsError):
-    """Somebody else is writing to the store."""
+    """Another process writes to the store."""
 
 
 @contextlib.contextmanager
 def publisher_lock(root: Path) -> Iterator[None]:
-    """Be the only publisher of a store, waiting for whoever is."""
+    """Be the only publisher of a store; wait for the one before."""
     with (root / LOCK_NAME).open("a") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         yield
 
 
 @contextlib.contextmanager
-def writing_windows(
+def writer_lock(
     root: Path, *, say_waiting: Callable[[str], None] = lambda _: None
 ) -> Iterator[None]:
-    """Be the only one who brings a store up to date, from the look at it to publication.
+    """Be the only process that brings a store up to date, from scan to publication.
 
-    Two at a time would each publish without the other's recordings, and ``gc`` would remove
-    files that no index names yet. ``say_waiting`` is told once if somebody else is at it.
+    Two at a time would each publish without the other's recordings, and ``deaps gc`` would
+    remove files that no index names yet. ``say_waiting`` is called once if this process waits.
     """
-    with _alone(root, WRITERS_LOCK_NAME, say_waiting):
+    with _exclusive_lock(root, WRITERS_LOCK_NAME, say_waiting):
         yield
 
 
 @contextlib.contextmanager
-def training(
+def training_lock(
     folder: Path, *, say_waiting: Callable[[str], None] = lambda _: None
 ) -> Iterator[None]:
-    """Be the only one who trains the run in ``folder``: two would lose each other's steps."""
-    with _alone(folder, TRAINER_LOCK_NAME, say_waiting):
+    """Be the only process that trains the run in ``folder``: two would lose each other's steps."""
+    with _exclusive_lock(folder, TRAINER_LOCK_NAME, say_waiting):
         yield
 
 
 @contextlib.contextmanager
-def _alone(folder: Path, name: str, say_waiting: Callable[[str], None]) -> Iterator[None]:
-    """Hold the lock ``name`` in ``folder``; ``say_waiting`` is told once if another has it."""
+def _exclusive_lock(folder: Path, name: str, say_waiting: Callable[[str], None]) -> Iterator[None]:
+    """Hold the lock ``name`` in ``folder``; call ``say_waiting`` once if another process has it."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / name).open("a") as stream:
         try:
@@ -59,18 +59,18 @@ def _alone(folder: Path, name: str, say_waiting: Callable[[str], None]) -> Itera
 
 
 @contextlib.contextmanager
-def nobody_writing(root: Path) -> Iterator[None]:
-    """Keep writers of window files away.
+def no_writer(root: Path) -> Iterator[None]:
+    """Keep writers of window files out.
 
     Raises
     ------
     StoreBusyError
-        If there are any.
+        If a process writes window files now.
     """
     with (root / WRITERS_LOCK_NAME).open("a") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            message = f"window files are being written to {root}; try again when that is done"
+            message = f"another process writes window files to {root}; try again when it has ended"
             raise StoreBusyError(message) from None
         yield

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from storage.digest import canonical_json
 from storage.schema import RecordingRow, Sex, SourceFile, Status
 
-SOURCE_FIELDS = tuple(f.name for f in fields(SourceFile))
-RECORDING_FIELDS = tuple(f.name for f in fields(RecordingRow) if f.name != "sources")
+SOURCE_FIELDS = tuple(SourceFile.__slots__)
+RECORDING_FIELDS = tuple(name for name in RecordingRow.__slots__ if name != "sources")
 
 
 def source_to_dict(source: SourceFile) -> dict[str, Any]:
@@ -22,7 +21,7 @@ def source_to_dict(source: SourceFile) -> dict[str, Any]:
 def recording_to_dict(row: RecordingRow) -> dict[str, Any]:
     """Return a row's fields by name, sources included, as JSON holds them.
 
-    Spelt out because `dataclasses.asdict` takes ten times as long.
+    Written out because `dataclasses.asdict` takes ten times as long.
     """
     values = {name: getattr(row, name) for name in RECORDING_FIELDS}
     values["notes"] = list(row.notes)
@@ -33,13 +32,13 @@ def recording_to_dict(row: RecordingRow) -> dict[str, Any]:
 
 def recording_from_dict(values: Mapping[str, Any]) -> RecordingRow:
     """Return the row that `recording_to_dict` was given."""
-    known = {name: values[name] for name in RECORDING_FIELDS if name in values}
-    known["status"] = Status(known["status"])
-    known["sex"] = None if known.get("sex") is None else Sex(known["sex"])
-    known["notes"] = tuple(known.get("notes") or ())
-    known["rhythms"] = tuple(known.get("rhythms") or ())
+    fields = {name: values[name] for name in RECORDING_FIELDS if name in values}
+    fields["status"] = Status(fields["status"])
+    fields["sex"] = None if fields.get("sex") is None else Sex(fields["sex"])
+    fields["notes"] = tuple(fields.get("notes") or ())
+    fields["rhythms"] = tuple(fields.get("rhythms") or ())
     sources = tuple(SourceFile(**source) for source in values.get("sources", ()))
-    return RecordingRow(**known, sources=sources)
+    return RecordingRow(**fields, sources=sources)
 
 
 def recording_to_json(row: RecordingRow) -> str:

@@ -1,7 +1,7 @@
 """The data contract: what a recording and a window are, in Python, in Parquet and in DuckDB.
 
-Every other module takes names, units and types from here. Raise ``SCHEMA_VERSION`` when a
-reader of the old store could no longer read the new one.
+All modules take names, units and types from here. Raise ``SCHEMA_VERSION`` when a program with
+the old schema could not read the new store.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class Sex(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One file that a recording was read from, as it was when it was read.
+    """One file that a recording was read from, with its state at that time.
 
-    ``path`` is relative to the data set's root. ``role`` is ``signal`` for files that hold
-    samples (two recordings with equal signal files are duplicates), else ``annotation``.
+    ``path`` is relative to the data set's root. ``role`` is ``signal`` for files with samples,
+    else ``header`` or ``annotation``. Two recordings with equal signal files are duplicates.
     """
 
     path: str
@@ -68,16 +68,16 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class RecordingRow:
-    """One row of ``recordings``: a source recording and what became of it.
+    """One row of ``recordings``: a source recording and what was made of it.
 
-    Sex, age, label, rhythm and split are absent here when a cohort table gives them; those
-    facts are joined at publication, so that a new table redoes no signal. ``split`` names the part
-    of the data set that the recording belongs to, in that data set's words. ``rhythm`` holds for
-    the whole recording and fills the windows that have no rhythm of their own. ``std_mv`` is
-    the population standard deviation (divisor ``n_samples``). ``rhythms`` are the labels of its
-    windows' own, sorted; ``path`` is relative to the store. Those two, ``n_windows`` and the
-    three fields after ``path`` are filled in by the writer of the window file.
-    ``checked_at_ns`` is when the sources' times and sizes were read, just before their hashes.
+    Sex, age, label, rhythm and split are absent here if a cohort table has them: publication
+    joins them, so that a new table needs no new windows. ``split`` is the part of the data set
+    that the recording belongs to, in that data set's words. ``rhythm`` is that of the whole
+    recording and fills its windows without a rhythm of their own. ``std_mv`` is the population
+    standard deviation (divisor ``n_samples``). ``rhythms`` are the sorted labels of its
+    windows, and ``path`` is relative to the store. The writer of the window file sets those
+    two, ``n_windows`` and the three fields after ``path``. ``checked_at_ns`` is when times and
+    sizes of the sources were read, just before their hashes.
     """
 
     dataset: str
@@ -118,9 +118,9 @@ class RecordingRow:
 class DatasetRow:
     """One row of ``datasets``: what the scan of one data set found.
 
-    ``fingerprint`` is the scan's digest of the files, ``label_source`` the table that labels
-    came from, ``warnings`` what a reader of results should know. The number of recordings is
-    counted at publication.
+    ``fingerprint`` is the scan's digest of the files, ``label_source`` the table with the
+    labels, ``warnings`` what a reader of results should know. Publication counts the
+    recordings.
     """
 
     dataset: str
@@ -132,11 +132,11 @@ class DatasetRow:
 
 @dataclass(frozen=True, slots=True)
 class WindowColumns:
-    """Everything about the ``n`` windows of one recording but their samples, each of length n.
+    """Everything about the ``n`` windows of one recording except their samples, each of length n.
 
     ``quality`` and ``quality4`` are positions in `Quality`, ``quality4`` -1 where it was not
-    computed. NaN in a float column means unknown and is stored as NULL, as is None in
-    ``rhythm``.
+    computed. NaN in a float column and None in ``rhythm`` mean unknown and are stored as
+    NULL.
     """
 
     start_s: NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""The published snapshot: opening the index and reading what it says of itself."""
+"""The published snapshot: opening the index and reading its own description."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 class IndexMissingError(DeapsError):
-    """There is no published index where one was looked for."""
+    """No index is published where one is needed."""
 
 
 class IndexVersionError(DeapsError):
-    """The index was written by a program with another schema, or is no index of ours."""
+    """The index has another schema version, is damaged, or is none of this program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """One published index.
 
-    ``snapshot_id`` depends on recordings, windows and settings alone; ``content_digest`` on
-    all that the index holds but times and ids. ``rebuilt`` tells whether the call that
-    returned this snapshot wrote it, ``skipped`` which runs and reports it could not read.
+    ``snapshot_id`` depends on recordings, windows and settings alone, ``content_digest`` on
+    everything in the index except times and ids. ``rebuilt`` is whether the call that returned
+    this snapshot wrote it. ``skipped`` lists runs and reports that could not be read.
     """
 
     snapshot_id: str
@@ -61,8 +61,8 @@ def open_index(root_or_file: Path | str) -> DuckDBPyConnection:
     """Return a read-only connection to a store's published index, or to an index file.
 
     The connection keeps its snapshot while newer ones are published. The index is attached to
-    an empty database of its own: within one process, ``duckdb.connect`` on the same path gives
-    the old snapshot again for as long as anybody holds it open.
+    an empty database: within one process, ``duckdb.connect`` on the same path would return the
+    old snapshot as long as any connection to it is open.
     """
     import duckdb
 
@@ -87,9 +87,9 @@ def open_index(root_or_file: Path | str) -> DuckDBPyConnection:
 
 @contextlib.contextmanager
 def reading_index(root_or_file: Path | str) -> Iterator[DuckDBPyConnection]:
-    """Give a read-only connection whose every error says that the index is damaged.
+    """Yield a read-only connection; each error of DuckDB becomes "the index is damaged".
 
-    For our own questions, which a whole index always answers.
+    For this program's own queries, which an undamaged index always answers.
     """
     import duckdb
 
@@ -102,7 +102,7 @@ def reading_index(root_or_file: Path | str) -> Iterator[DuckDBPyConnection]:
 
 
 def read_snapshot(connection: DuckDBPyConnection) -> Snapshot:
-    """Return what an open index says of itself."""
+    """Return the snapshot that an open index describes."""
     cursor = connection.execute("FROM snapshot")
     names = [column[0] for column in cursor.description or ()]
     (row,) = cursor.fetchall()
@@ -114,7 +114,7 @@ def read_snapshot(connection: DuckDBPyConnection) -> Snapshot:
 
 
 def published_snapshot(root: Path | str) -> Snapshot | None:
-    """Return the snapshot that is published in a store, None if there is none."""
+    """Return the snapshot that a store has published, or None."""
     try:
         with reading_index(root) as connection:
             return read_snapshot(connection)
@@ -132,6 +132,6 @@ def _check_version(connection: DuckDBPyConnection, path: Path) -> None:
     if version != SCHEMA_VERSION:
         message = (
             f"{path} has schema version {version}; this program reads {SCHEMA_VERSION}. "
-            "Run deaps preprocess to publish it anew"
+            "Run deaps preprocess to publish it again"
         )
         raise IndexVersionError(message)

@@ -19,15 +19,15 @@ from storage.windows.mmap_cache import WINDOW, MapCache, map_windows
 from storage.windows.normalisation import normalise_windows
 
 _BLOCK = 1024
-"""Windows gathered at a time: 2 MB of float16 besides the result, however much is asked."""
+"""Windows gathered at a time: 2 MB of float16 beside a result of any size."""
 _PART = 128
-"""Windows converted at a time: small enough for the processor's cache."""
+"""Windows converted at a time: few enough for the processor's cache."""
 
 
 class _Scratch(threading.local):
-    """Memory of each thread that is used again: asking the system anew takes longer than reading.
+    """Memory that each thread reuses: new memory from the system takes longer than reading.
 
-    ``block`` holds windows by file, ``part`` some of them in the order asked.
+    ``block`` has windows by file, ``part`` some of them in the order of the request.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class WindowStore:
     root
         Folder of the store.
     normalise
-        ``recording`` gives the windows as stored, ``dataset`` in units of the data set's
+        ``recording`` returns the windows as stored, ``dataset`` in units of the data set's
         pooled standard deviation about its pooled mean, ``window`` each with zero mean and
         unit standard deviation.
     index
@@ -133,14 +133,14 @@ class WindowStore:
     def _gather(
         self, slots: NDArray[np.int64], rows: NDArray[np.int64], block: NDArray[np.void]
     ) -> NDArray[np.int64]:
-        """Copy windows to ``block``, file by file, and return where each one asked for is there."""
+        """Copy windows to ``block``, file by file; return the place of each requested window."""
         order = np.argsort(slots, kind="stable")
         sorted_slots, sorted_rows = slots[order], rows[order]
         starts = np.flatnonzero(np.diff(sorted_slots, prepend=-1))
         ends = [*starts[1:].tolist(), len(slots)]
         files = sorted_slots[starts].tolist()
         for slot, start, end in zip(files, starts.tolist(), ends, strict=True):
-            # Rows were checked: "clip" only spares numpy the buffering that "raise" needs.
+            # Rows are valid: "clip" only avoids the buffering that numpy needs for "raise".
             self._block(slot).take(sorted_rows[start:end], out=block[start:end], mode="clip")
         places = np.empty_like(order)
         places[order] = np.arange(len(order))
@@ -165,6 +165,6 @@ def _output(out: NDArray[np.float32] | None, n: int) -> NDArray[np.float32]:
     if out is None:
         return np.empty(shape, np.float32)
     if out.shape != shape or out.dtype != np.float32 or not out.flags.c_contiguous:
-        found = f"{out.dtype} {out.shape}{'' if out.flags.c_contiguous else ', not contiguous'}"
-        raise ValueError(f"out is {found}; expected C-contiguous float32 {shape}")
+        given = f"{out.dtype} {out.shape}{'' if out.flags.c_contiguous else ', not contiguous'}"
+        raise ValueError(f"out is {given}; expected C-contiguous float32 {shape}")
     return out

@@ -1,1 +1,1 @@
-"""Care of a store: check it, clean it up, measure it, see who works on it."""
+"""Care of a store: check it, remove what is not needed, measure it, see who works on it."""

@@ -1,4 +1,4 @@
-"""How much room each part of a store takes."""
+"""How much disk space each part of a store takes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ OTHER_PART = "other"
 
 
 def disk_use(root: Path) -> dict[str, int]:
-    """Return the bytes of the files of each part: the index, every folder, all else.
+    """Return the bytes of each part: the index, every folder, and all other files.
 
-    The index that runs have linked is counted once, as the index.
+    Runs link the index; it counts once, as the index.
     """
     seen: set[tuple[int, int]] = set()
     parts: dict[str, int] = {}
@@ -26,9 +26,9 @@ def disk_use(root: Path) -> dict[str, int]:
 
 
 def _parts(root: Path) -> list[tuple[str, Path]]:
-    """Return the entries of the store, the index first, so that links to it count as its own."""
-    found = [(_part(path), path) for path in sorted(root.iterdir())]
-    return sorted(found, key=lambda part: (part[0] != INDEX_PART, part[0] == OTHER_PART))
+    """Return the entries of the store, the index first, so that links to it do not count."""
+    parts = [(_part(path), path) for path in sorted(root.iterdir())]
+    return sorted(parts, key=lambda part: (part[0] != INDEX_PART, part[0] == OTHER_PART))
 
 
 def _part(path: Path) -> str:
@@ -47,9 +47,9 @@ def _new_sizes(path: Path, seen: set[tuple[int, int]]) -> Iterator[int]:
 
 
 def _stats(path: Path) -> Iterator[os.stat_result]:
-    """Yield the stat of a file, or of every file below a folder; links are not followed."""
+    """Yield the stat of a file, or of every file below a folder, without following links."""
     if not path.is_dir():
-        with suppress(OSError):  # it went away meanwhile
+        with suppress(OSError):  # it was removed meanwhile
             yield path.lstat()
         return
     folders = [str(path)]

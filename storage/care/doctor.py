@@ -17,11 +17,11 @@ from storage.windows.file import WindowFileError, signal_offset
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is not as it should be.
+    """One problem of a store.
 
     ``kind`` is one of ``no index``, ``index version``, ``wal``, ``missing``, ``size``,
-    ``sha256``, ``offset``, ``orphan``, ``temporary``; the last two waste space, no more.
-    ``path`` is relative to the store.
+    ``sha256``, ``offset``, ``orphan``, ``temporary``; the last two only waste space. ``path``
+    is relative to the store.
     """
 
     kind: str
@@ -33,20 +33,20 @@ class Finding:
 
     @property
     def is_error(self) -> bool:
-        """Tell whether readers are affected."""
+        """Whether the problem affects readers."""
         return self.kind not in {"orphan", "temporary"}
 
 
 def check_store(root: Path | str, *, verify: bool = False) -> list[Finding]:
-    """Return what is wrong with a store, nothing if all is well.
+    """Return the problems of a store.
 
     Parameters
     ----------
     root
         Folder of the store.
     verify
-        Read every window file and compare its digest: finds changed bytes, which neither
-        DuckDB nor the reader would notice.
+        Read every window file and compare its digest: this finds changed bytes, which neither
+        DuckDB nor `WindowStore` would notice.
     """
     store = Path(root)
     findings = list(_leftovers(store))
@@ -81,21 +81,21 @@ def _check_file(store: Path, row: RecordingRow, *, verify: bool) -> Iterator[Fin
 
 def _offset_problem(path: Path, row: RecordingRow) -> str | None:
     try:
-        found = signal_offset(path)
+        offset = signal_offset(path)
     except WindowFileError as error:
         return str(error)
-    if found != row.signal_offset:
-        return f"signal starts at byte {found}, not {row.signal_offset}"
+    if offset != row.signal_offset:
+        return f"signal starts at byte {offset}, not {row.signal_offset}"
     return None
 
 
 def _leftovers(store: Path) -> Iterator[Finding]:
     wal = index_path(store).with_name(index_path(store).name + ".wal")
     if wal.exists():
-        message = "the index was opened for writing; run deaps preprocess to publish it anew"
+        message = "the index was opened for writing; run deaps preprocess to publish it again"
         yield Finding("wal", wal.name, message)
     for path in temporary_files(store):
-        message = "left by a writer that was stopped, or being written; deaps gc removes it"
+        message = "left by a stopped writer, or still written; deaps gc removes it after an hour"
         yield Finding("temporary", path.relative_to(store).as_posix(), message)
 
 

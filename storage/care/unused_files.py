@@ -1,4 +1,4 @@
-"""Removal of files that no snapshot names, and of old logs."""
+"""Removal of unused files: window files that no index names, old temporary files, old logs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from storage.layout import LOGS_FOLDER, RUNS_FOLDER, WINDOWS_FOLDER, index_path, is_temporary
-from storage.locks import nobody_writing, publisher_lock
+from storage.locks import no_writer, publisher_lock
 from storage.snapshot import open_index, reading_index
 
 _STILL_WRITING_S = 3600
@@ -18,46 +18,46 @@ _STILL_WRITING_S = 3600
 def remove_unused_files(
     root: Path | str, *, dry_run: bool, keep_logs_days: int | None = None
 ) -> list[Path]:
-    """Remove what is not needed and return it; with ``dry_run`` only return it.
+    """Remove unused files and return them; with ``dry_run`` only return them.
 
-    Not needed are window files that neither the published index nor any run's index names,
-    temporary files that nobody has written to for an hour, and logs of days more than
-    ``keep_logs_days`` ago (default: logs stay).
+    Unused are window files that neither the published index nor a run's index names, temporary
+    files without a change for an hour, and logs of days more than ``keep_logs_days`` ago
+    (default: logs stay).
 
     Raises
     ------
     storage.snapshot.IndexMissingError, storage.snapshot.IndexVersionError
-        If there is no index to go by or a run's index cannot be read; nothing is removed then.
+        If no index is published, or a run's index cannot be read; nothing is removed then.
     storage.locks.StoreBusyError
-        If window files are being written that no index names yet.
+        If another process writes window files, which no index names yet.
     """
     store = Path(root)
-    open_index(index_path(store)).close()  # before a folder that is no store gets a lock file
-    with nobody_writing(store), publisher_lock(store):
-        garbage = [*_orphans(store), *filter(_is_old, temporary_files(store))]
-        garbage += old_logs(store, keep_logs_days)
-        for path in [] if dry_run else garbage:
+    open_index(index_path(store)).close()  # a folder that is no store gets no lock file
+    with no_writer(store), publisher_lock(store):
+        unused = [*_orphans(store), *filter(_is_old, temporary_files(store))]
+        unused += old_logs(store, keep_logs_days)
+        for path in [] if dry_run else unused:
             path.unlink(missing_ok=True)
             _remove_empty_folders(path.parent, store)
-    return garbage
+    return unused
 
 
 def window_files(store: Path) -> Iterator[str]:
-    """Give the finished files under ``windows/``, relative to the store, in order."""
+    """Yield the finished files under ``windows/``, relative to the store, in order."""
     for path in sorted((store / WINDOWS_FOLDER).rglob("*")):
         if path.is_file() and not is_temporary(path):
             yield path.relative_to(store).as_posix()
 
 
 def temporary_files(store: Path) -> Iterator[Path]:
-    """Give the unfinished files of the store, in order."""
+    """Yield the unfinished files of the store, in order."""
     for path in sorted([*store.glob(".*"), *(store / WINDOWS_FOLDER).rglob(".*")]):
         if path.is_file() and is_temporary(path):
             yield path
 
 
 def old_logs(store: Path, keep_days: int | None) -> list[Path]:
-    """Return the logs of days more than ``keep_days`` ago, which their names tell, in order."""
+    """Return the logs of days more than ``keep_days`` ago, in order; each is named by its day."""
     if keep_days is None:
         return []
     first_kept = datetime.now(UTC).date() - timedelta(days=keep_days)
@@ -81,8 +81,8 @@ def _named_files(store: Path) -> set[str]:
     named: set[str] = set()
     for index in [index_path(store), *sorted(store.glob(f"{RUNS_FOLDER}/*/index.duckdb"))]:
         with reading_index(index) as connection:
-            found = connection.execute("SELECT path FROM recordings WHERE path IS NOT NULL")
-            named |= {path for (path,) in found.fetchall()}
+            rows = connection.execute("SELECT path FROM recordings WHERE path IS NOT NULL")
+            named |= {path for (path,) in rows.fetchall()}
     return named
 
 

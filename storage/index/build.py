@@ -88,7 +88,7 @@ def _insert(
     *,
     select: str = "FROM incoming",
 ) -> None:
-    """Insert rows by column name, all at once: DuckDB takes rows one by one slowly."""
+    """Insert rows by column name, all at once: DuckDB is slow with single rows."""
     import pyarrow as pa
 
     records = list(rows)

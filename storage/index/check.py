@@ -1,4 +1,4 @@
-"""Checks of a new index before it is published."""
+"""Checks before a new index is published."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the published index says of recordings, for the scan that looks for changes."""
+"""The recordings of the published index, for the scan that looks for changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SourceStamp(NamedTuple):
-    """What a source file was like when it was read: `storage.schema.SourceFile`, but light."""
+    """A source file when it was read: `storage.schema.SourceFile` as a tuple, quicker to make."""
 
     path: str
     role: str
@@ -50,7 +50,7 @@ class PublishedSources(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PublishedState:
-    """The published recordings: sources at once, whole rows when asked for."""
+    """The published recordings: sources are loaded at once, whole rows by `rows`."""
 
     root: Path
     snapshot: Snapshot
@@ -59,7 +59,7 @@ class PublishedState:
 
     def of_dataset(self, dataset: str) -> dict[str, PublishedSources]:
         """Return the recordings of one data set by name."""
-        return {name: known for (of, name), known in self.sources.items() if of == dataset}
+        return {name: entry for (of, name), entry in self.sources.items() if of == dataset}
 
     def rows(self) -> list[RecordingRow]:
         """Return all recordings by id, with their sources."""
@@ -68,9 +68,9 @@ class PublishedState:
 
 
 def load_published(root: Path | str) -> PublishedState | None:
-    """Return the state that the published index describes, None if there is none to go by.
+    """Return the state that the published index describes, None without a readable index.
 
-    An index of another schema version is none to go by: everything is then to be looked at.
+    After a change of the schema version there is none, so every recording is examined.
     """
     try:
         with reading_index(root) as connection, cycle_collector_paused():
@@ -85,13 +85,13 @@ def load_published(root: Path | str) -> PublishedState | None:
 
 
 def published_sources(root: Path | str) -> dict[RecordingKey, PublishedSources]:
-    """Return sources and digests of all published recordings, empty if nothing is published."""
+    """Return sources and digests of all published recordings."""
     state = load_published(root)
     return state.sources if state else {}
 
 
 def published_ids(root: Path | str) -> tuple[Snapshot | None, dict[RecordingKey, int]]:
-    """Return the published snapshot, None if there is none to go by, and its recordings' ids."""
+    """Return the published snapshot and its recordings' ids, None and no ids without one."""
     names = "SELECT dataset, name, recording_id FROM recordings"
     try:
         with reading_index(root) as connection:
@@ -109,8 +109,8 @@ def read_rows(connection: DuckDBPyConnection) -> list[RecordingRow]:
     rows = []
     for number, *values in recordings:
         listed = [dict(zip(SOURCE_FIELDS, stamp, strict=True)) for stamp in sources.get(number, ())]
-        known: dict[str, Any] = dict(zip(RECORDING_FIELDS, values, strict=True))
-        rows.append(recording_from_dict(known | {"sources": listed}))
+        fields: dict[str, Any] = dict(zip(RECORDING_FIELDS, values, strict=True))
+        rows.append(recording_from_dict(fields | {"sources": listed}))
     return rows
 
 
@@ -131,13 +131,13 @@ def _read_sources(connection: DuckDBPyConnection) -> dict[RecordingKey, Publishe
 
 def _read_datasets(connection: DuckDBPyConnection) -> list[DatasetRow]:
     fields = ", ".join(DatasetRow.__slots__)
-    rows = connection.execute(f"SELECT {fields} FROM datasets").fetchall()  # noqa: S608
-    known = (dict(zip(DatasetRow.__slots__, row, strict=True)) for row in rows)
-    return [DatasetRow(**row | {"warnings": tuple(row["warnings"])}) for row in known]
+    rows = connection.execute(f"SELECT {fields} FROM datasets").fetchall()  # noqa: S608 - our own names
+    named = (dict(zip(DatasetRow.__slots__, row, strict=True)) for row in rows)
+    return [DatasetRow(**row | {"warnings": tuple(row["warnings"])}) for row in named]
 
 
 def _stamps_by_recording(connection: DuckDBPyConnection) -> dict[int, list[SourceStamp]]:
-    rows = connection.execute("FROM sources ORDER BY rowid").fetchall()  # as they were given
+    rows = connection.execute("FROM sources ORDER BY rowid").fetchall()  # in the order given
     stamps: dict[int, list[SourceStamp]] = {}
     for number, *values in rows:
         stamps.setdefault(number, []).append(SourceStamp._make(values))

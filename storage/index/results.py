@@ -1,4 +1,4 @@
-"""Runs and results, collected from their own files in the store."""
+"""Runs and results, collected from their files in the store."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RunsAndResults:
 
 
 def collect_runs_and_results(root: Path) -> RunsAndResults:
-    """Return what ``runs/*/run.json`` and ``reports/*/results.parquet`` say."""
+    """Return the content of ``runs/*/run.json`` and ``reports/*/results.parquet``."""
     collected = RunsAndResults()
     for path in _files(root / RUNS_FOLDER, RUN_NAME):
         collected.runs.extend(_read_or_skip(_run_rows, path, collected.skipped, root))

@@ -8,7 +8,7 @@ from pathlib import Path
 from storage.snapshot import sql_literal
 
 STORE_VARIABLE = "deaps_store"
-"""DuckDB variable that tells the view where the store lies, if it was moved."""
+"""DuckDB variable with the store's new folder, for the view to use after a move."""
 
 _VIEW = """
 CREATE VIEW windows_with_signal AS

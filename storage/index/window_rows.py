@@ -1,6 +1,6 @@
-"""Filling the table of windows: from the index before for what did not change, else from files.
+"""Filling the table of windows: unchanged ones from the previous index, others from files.
 
-Thousands of small files take seconds to open; the index before has most of their rows already.
+Thousands of small files take seconds to open, and the previous index has most of their rows.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ FROM read_parquet($files, hive_partitioning = false)
 _OWN_RHYTHM = "rhythm::rhythm_label"
 _EITHER_RHYTHM = "coalesce(rhythm, ($rhythms::VARCHAR[])[file_index::BIGINT + 1])::rhythm_label"
 
-_FROM_BEFORE = """
+_FROM_PREVIOUS = """
 SELECT recording_id, "row", start_s, quality::quality_class, quality4::quality_class,
        psqi, ksqi, bassqi, qsqi, hr_max, flat, clipped, nonfinite,
        rhythm::rhythm_label, rhythm_share
-FROM before.windows SEMI JOIN unchanged USING (recording_id)
+FROM previous.windows SEMI JOIN unchanged USING (recording_id)
 """
 
 _UNCHANGED = """
 CREATE TEMP TABLE unchanged AS
-SELECT recording_id FROM recordings now JOIN before.recordings was USING (recording_id)
-WHERE now.status = 'ok' AND was.status = 'ok' AND now.path = was.path
-  AND now.file_sha256 = was.file_sha256 AND now.n_windows = was.n_windows
-  AND now.rhythm IS NOT DISTINCT FROM was.rhythm
+SELECT recording_id FROM recordings new JOIN previous.recordings old USING (recording_id)
+WHERE new.status = 'ok' AND old.status = 'ok' AND new.path = old.path
+  AND new.file_sha256 = old.file_sha256 AND new.n_windows = old.n_windows
+  AND new.rhythm IS NOT DISTINCT FROM old.rhythm
 """
-# A recording's own rhythm fills windows that have none, so that it decides, too.
+# A recording's rhythm fills its windows without one, so a new rhythm is a change, too.
 
 
 class WindowFile(NamedTuple):
-    """A recording's window file, and the rhythm of its windows that have none of their own."""
+    """A recording's window file, and the rhythm of its windows without one of their own."""
 
     recording_id: int
     path: str
@@ -56,23 +56,23 @@ def insert_windows(connection: DuckDBPyConnection, root: Path, files: Sequence[W
     import duckdb
 
     try:
-        connection.execute(f"ATTACH {sql_literal(str(index_path(root)))} AS before (READ_ONLY)")
-    except duckdb.Error:  # there is none, or it cannot be read
+        connection.execute(f"ATTACH {sql_literal(str(index_path(root)))} AS previous (READ_ONLY)")
+    except duckdb.Error:  # no index yet, or it cannot be read
         _insert(connection, files)
         return
     try:
         unchanged = _find_unchanged(connection)
         changed = [file for file in files if file.recording_id not in unchanged]
-        _insert(connection, changed, before=bool(unchanged))
-    except duckdb.Error:  # another version's, or damaged: the files have it all
+        _insert(connection, changed, with_previous=bool(unchanged))
+    except duckdb.Error:  # damaged, or of another version: the files have all rows
         _insert(connection, files)
     finally:
-        connection.execute("DETACH before")
+        connection.execute("DETACH previous")
 
 
 def _find_unchanged(connection: DuckDBPyConnection) -> set[int]:
-    """Note the recordings whose windows are those of the index before, and return their ids."""
-    ((version,),) = connection.execute("SELECT schema_version FROM before.snapshot").fetchall()
+    """Fill the table ``unchanged`` with the recordings to copy, and return their ids."""
+    ((version,),) = connection.execute("SELECT schema_version FROM previous.snapshot").fetchall()
     if version != SCHEMA_VERSION:
         return set()
     connection.execute(_UNCHANGED)
@@ -80,21 +80,21 @@ def _find_unchanged(connection: DuckDBPyConnection) -> set[int]:
 
 
 def _insert(
-    connection: DuckDBPyConnection, files: Sequence[WindowFile], *, before: bool = False
+    connection: DuckDBPyConnection, files: Sequence[WindowFile], *, with_previous: bool = False
 ) -> None:
     parts: list[str] = []
     values: dict[str, Any] = {}
-    if before:
-        parts.append(_FROM_BEFORE)
+    if with_previous:
+        parts.append(_FROM_PREVIOUS)
     if files:
         query, values = _from_files(files)
         parts.append(query)
     if not parts:
         return
-    connection.execute("SET preserve_insertion_order = false")  # spares a copy before the sorting
-    # Sorting is the quick way to a fixed order: DuckDB keeps the order of 8,444 small files by
-    # itself too, but takes half as long again. A fixed order makes queries without ORDER BY
-    # repeatable, and lets DuckDB skip the parts of the table that a recording is not in.
+    connection.execute("SET preserve_insertion_order = false")  # saves a copy before sorting
+    # Sorting is the quickest way to a fixed order: DuckDB can keep the order of 8,444 small
+    # files, but that takes half as long again. A fixed order makes queries without ORDER BY
+    # repeatable and lets DuckDB skip the parts of the table without a wanted recording.
     together = " UNION ALL ".join(f"({part})" for part in parts)
     connection.execute(
         f'INSERT INTO windows FROM ({together}) ORDER BY recording_id, "row"', values

@@ -1,1 +1,1 @@
-"""Window files: writing, finding, mapping and normalising stored windows."""
+"""Window files: write, look up, map and normalise stored windows."""

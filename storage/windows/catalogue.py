@@ -1,4 +1,4 @@
-"""What a reader of windows must know of each recording, loaded from the index once."""
+"""What a reader of windows needs about each recording, loaded from the index once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ORDER BY recording_id
 
 @dataclass(frozen=True, slots=True)
 class StoreCatalogue:
-    """Facts by slot, a recording's position among those that have windows."""
+    """Facts by slot: a recording's slot is its position among the recordings with windows."""
 
     snapshot_id: str
     recording_ids: NDArray[np.int32]
@@ -38,7 +38,7 @@ class StoreCatalogue:
     def resolve(
         self, recording_ids: ArrayLike, rows: ArrayLike
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return slots and rows (n,), all of which exist."""
+        """Return slots and rows (n,), and raise an error if one of them does not exist."""
         ids, wanted = _integers(recording_ids, "recording_ids"), _integers(rows, "rows")
         if ids.shape != wanted.shape:
             message = f"recording_ids has length {len(ids)}, rows {len(wanted)}; expected equal"
@@ -88,12 +88,12 @@ def load_catalogue(connection: DuckDBPyConnection) -> StoreCatalogue:
 
 
 def _floats(column: Any) -> NDArray[np.float64]:
-    return np.ma.filled(np.ma.asarray(column, np.float64), np.nan)  # NULLs come masked
+    return np.ma.filled(np.ma.asarray(column, np.float64), np.nan)  # DuckDB masks NULLs
 
 
 def _integers(values: ArrayLike, name: str) -> NDArray[np.int64]:
     array = np.atleast_1d(np.asarray(values))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        found = f"{array.dtype} {array.shape}"
-        raise ValueError(f"{name} is {found}; expected integers of one dimension")
+        given = f"{array.dtype} {array.shape}"
+        raise ValueError(f"{name} is {given}; expected integers of one dimension")
     return array.astype(np.int64)

@@ -1,7 +1,7 @@
 """The window file: one immutable Parquet file per recording, which is also a mapped array.
 
-Uncompressed, without dictionary, with one row group and one data page, the ``signal`` column is
-one contiguous block of the file: any window can be found by its row alone.
+The ``signal`` column is uncompressed, without dictionary, in one row group and one data page. So
+it is one contiguous block of the file, and the row of a window is enough to find its samples.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ class WindowFileError(DeapsError):
 def write_window_file(
     path: Path, columns: WindowColumns, signal: NDArray[np.float16], recording: RecordingRow
 ) -> RecordingRow:
-    """Write one recording's windows and return its row with the file's own facts filled in.
+    """Write one recording's windows and return its row, completed with facts about the file.
 
     Parameters
     ----------
     path
-        ``root / window_path(dataset, name, digest)`` of the recording. A file that is already
-        there is replaced.
+        ``root / window_path(dataset, name, digest)`` of the recording. An existing file is
+        replaced.
     columns, signal
-        What is known of each window, and the windows, float16 (n, 1000).
+        Facts about each window, and the windows, float16 (n, 1000).
     recording
-        The row to be; ``n_windows``, ``rhythms``, ``path``, ``signal_offset``, ``bytes`` and
+        The row; ``n_windows``, ``rhythms``, ``path``, ``signal_offset``, ``bytes`` and
         ``file_sha256`` are set here.
     """
     full_name = f"{recording.dataset}/{recording.name}"
@@ -70,7 +70,7 @@ def write_window_file(
         file_sha256=None,
     )
     table = window_table(columns, signal, row, recording_to_json(_unstamped(row)))
-    # A name that a power cut loses is missed by the next scan, and the file made again.
+    # If a power cut loses the name, the next scan notices, and the file is made again.
     with replacing(path, fsync_folder=False) as temporary:
         write_table(table, temporary)
         row = _with_file_facts(row, temporary)
@@ -79,11 +79,11 @@ def write_window_file(
 
 
 def read_recording_row(path: Path) -> RecordingRow:
-    """Return the row of the recording that a window file holds, from its footer.
+    """Return the row of a window file's recording, from the file's footer.
 
-    ``signal_offset``, ``bytes`` and ``file_sha256`` cannot stand in the file itself and are
-    computed again, so the whole file is read once. Times and inodes of the sources are not in
-    the file (they are 0): equal windows make equal files on any machine and any day.
+    ``signal_offset``, ``bytes`` and ``file_sha256`` cannot be in the file itself and are
+    computed again, so the whole file is read once. Times and inodes of the sources are 0:
+    equal windows make equal files on any machine and any day.
     """
     metadata = _metadata(path)
     with _checked_content(path):
@@ -128,7 +128,7 @@ def write_table(table: pa.Table, path: Path) -> None:
 
 
 def _unstamped(row: RecordingRow) -> RecordingRow:
-    """Return the row without times and inodes: equal windows shall make equal files."""
+    """Return the row without times and inodes, so that equal windows make equal files."""
     bare = (replace(source, mtime_ns=0, ctime_ns=0, inode=0) for source in row.sources)
     return replace(row, checked_at_ns=0, sources=tuple(bare))
 
@@ -186,10 +186,10 @@ def _with_file_facts(row: RecordingRow, path: Path) -> RecordingRow:
 
 
 def _compare(path: Path, row: RecordingRow, signal: NDArray[np.float16]) -> None:
-    """Map the block where readers will look for it and compare it with what was asked."""
+    """Map the block as readers will, and compare it with what should be there."""
     start = row.signal_offset or 0
     with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as view:
         stored = view[start : start + signal.nbytes]
     if stored != np.ascontiguousarray(signal).tobytes():
-        message = f"{path}: the signal does not lie at byte {start} as one block"
+        message = f"{path}: the signal is not one block at byte {start}"
         raise WindowFileError(message)

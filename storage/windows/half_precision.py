@@ -13,10 +13,10 @@ def widen(half: NDArray[np.float16], out: NDArray[np.float32]) -> None:
     """Write the float16 values of ``half`` to ``out`` of the same shape, exactly.
 
     numpy converts one value at a time in software (2 ns each). Here the 15 bits of exponent
-    and mantissa are moved to their float32 places and a multiplication corrects the exponent's
-    bias, subnormal numbers included; infinities and NaN do not survive that, so blocks with
-    any are left to numpy. (Where a process flushes subnormal numbers to zero, those below
-    6.1e-5 become zero.)
+    and mantissa are moved to their float32 places, and a multiplication corrects the bias of
+    the exponent, also for subnormal numbers. This is wrong for infinities and NaN, so numpy
+    converts blocks that have any. (If a process flushes subnormal numbers to zero, values
+    below 6.1e-5 become zero.)
     """
     if _has_nonfinite(half):
         np.copyto(out, half)

@@ -1,4 +1,4 @@
-"""What windows are normalised by when they are read."""
+"""Normalisation of windows when they are read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class DatasetScaling:
 def pooled_moments(
     counts: NDArray[np.float64], means: NDArray[np.float64], stds: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Return mean and population standard deviation of groups thrown together.
+    """Return mean and population standard deviation of all samples of several groups.
 
     The pooled variance is the mean of the groups' variances plus the variance of their means,
     both weighted by the groups' sizes.
@@ -45,9 +45,9 @@ def dataset_scaling(
     """
     gain = np.full(len(datasets), np.nan, np.float32)
     shift = gain.copy()
-    known = np.isfinite(counts) & np.isfinite(means) & np.isfinite(stds)
-    for dataset in set(datasets[known]):
-        members = known & (datasets == dataset)
+    complete = np.isfinite(counts) & np.isfinite(means) & np.isfinite(stds)
+    for dataset in set(datasets[complete]):
+        members = complete & (datasets == dataset)
         mean, std = pooled_moments(counts[members], means[members], stds[members])
         inverse = 1 / std if std > 0 else 0.0
         gain[members] = stds[members] * inverse
@@ -61,7 +61,7 @@ def normalise_windows(
     scaling: DatasetScaling,
     slots: NDArray[np.int64],
 ) -> None:
-    """Change ``windows`` (n, 1000), as stored, to the normalisation asked, in place."""
+    """Normalise stored ``windows`` (n, 1000) in place."""
     if normalise == "dataset":
         windows *= scaling.gain[slots, None]
         windows += scaling.shift[slots, None]

@@ -1,19 +1,19 @@
--- Tables of the index, in the words of storage/schema.py. The types quality_class and
--- rhythm_label are made by storage/index_build.py before this file runs.
+-- Tables of the index; storage/schema.py explains the columns. storage/index/build.py creates
+-- the types quality_class and rhythm_label before this file runs.
 
 CREATE TABLE snapshot (
-    snapshot_id VARCHAR NOT NULL,      -- recordings, windows and settings alone
-    content_digest VARCHAR NOT NULL,   -- all that the index holds but times and ids
+    snapshot_id VARCHAR NOT NULL,      -- depends on recordings, windows and settings alone
+    content_digest VARCHAR NOT NULL,   -- depends on everything but times and ids
     schema_version INTEGER NOT NULL,
     published_at TIMESTAMP NOT NULL,   -- UTC
-    store_root VARCHAR NOT NULL,       -- where windows_with_signal looks unless told otherwise
+    store_root VARCHAR NOT NULL,       -- windows_with_signal reads here unless deaps_store is set
     settings JSON NOT NULL,
     versions JSON NOT NULL,
     n_datasets INTEGER NOT NULL,
-    n_recordings INTEGER NOT NULL,     -- quarantined ones included
+    n_recordings INTEGER NOT NULL,     -- including quarantined ones
     n_quarantined INTEGER NOT NULL,
     n_windows BIGINT NOT NULL,
-    next_recording_id INTEGER NOT NULL, -- ids of recordings that are gone are not given again
+    next_recording_id INTEGER NOT NULL, -- ids are never used again
     skipped VARCHAR[] NOT NULL         -- runs and reports that could not be read, and why
 );
 
@@ -44,7 +44,7 @@ CREATE TABLE recordings (
     fs DOUBLE,                         -- Hz, of the source
     duration_s DOUBLE,
     channel VARCHAR,
-    n_windows INTEGER NOT NULL,        -- in the file; a quarantined recording's are not in windows
+    n_windows INTEGER NOT NULL,        -- in the file; those of a quarantined recording are not in windows
     dropped_s DOUBLE,
     n_samples BIGINT,
     mean_mv DOUBLE,
@@ -52,7 +52,7 @@ CREATE TABLE recordings (
     polarity DOUBLE,
     truncated BOOLEAN NOT NULL,
     notes VARCHAR[] NOT NULL,
-    rhythms VARCHAR[] NOT NULL,        -- labels that its windows have of their own
+    rhythms VARCHAR[] NOT NULL,        -- labels of its windows, sorted
     path VARCHAR,                      -- relative to the store
     signal_offset BIGINT,
     bytes BIGINT,
@@ -60,7 +60,7 @@ CREATE TABLE recordings (
     digest VARCHAR,
     settings_digest VARCHAR,
     algorithm_version INTEGER,
-    checked_at_ns BIGINT NOT NULL      -- when the sources were looked at and hashed
+    checked_at_ns BIGINT NOT NULL      -- when times and sizes of the sources were read
 );
 
 CREATE TABLE sources (
@@ -74,7 +74,7 @@ CREATE TABLE sources (
     sha256 VARCHAR NOT NULL
 );
 
--- No NOT NULL here: it costs a fifth of the time, and the files' own schema already says so.
+-- Without NOT NULL, which would take a fifth of the time: the schema of the files has it.
 CREATE TABLE windows (
     recording_id INTEGER,
     row INTEGER,                       -- 0 to n_windows - 1
@@ -93,7 +93,7 @@ CREATE TABLE windows (
     rhythm_share FLOAT                 -- of the window; NULL if the label is the recording's
 );
 
-CREATE TABLE window_counts (           -- windows of each kind, so that counting them takes no time
+CREATE TABLE window_counts (           -- windows of each kind, for quick counts
     recording_id INTEGER NOT NULL,
     quality quality_class NOT NULL,
     rhythm rhythm_label,

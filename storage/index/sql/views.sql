@@ -1,4 +1,5 @@
--- What people ask first. Counts come from window_counts, a row per recording, quality and rhythm.
+-- Answers to first questions. Counts come from window_counts, which has one row for each
+-- recording, quality and rhythm.
 
 CREATE VIEW usable_windows AS
 SELECT w.*, r.dataset, r.name, r.subject, r.visit, r.sex, r.age, r.label, r.split

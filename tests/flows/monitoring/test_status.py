@@ -21,7 +21,7 @@ from flows.cli import app
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.run_status import run_statuses
 from flows.monitoring.status import store_status
-from storage.locks import writing_windows
+from storage.locks import writer_lock
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import run, settings_for
 
@@ -148,7 +148,7 @@ def test_run_that_cannot_be_read_hides_no_other(store: Path) -> None:
 
 
 def test_who_works_on_the_store_is_named(store: Path) -> None:
-    with writing_windows(store):
+    with writer_lock(store):
         text = shown(store)
     assert f"bringing the store up to date process {os.getpid()}: " in text
     assert "Running now nothing" in shown(store)

@@ -9,18 +9,18 @@ import pytest
 
 from storage.care import lock_holders as module
 from storage.care.lock_holders import lock_holders
-from storage.locks import nobody_writing, publisher_lock, writing_windows
+from storage.locks import no_writer, publisher_lock, writer_lock
 
 
 def test_nobody_holds_the_locks_of_a_store_at_rest(tmp_path: Path) -> None:
     assert lock_holders(tmp_path) == []
-    with writing_windows(tmp_path):
+    with writer_lock(tmp_path):
         pass
     assert lock_holders(tmp_path) == []
 
 
 def test_a_holder_has_its_purpose_and_its_process(tmp_path: Path) -> None:
-    with writing_windows(tmp_path), publisher_lock(tmp_path):
+    with writer_lock(tmp_path), publisher_lock(tmp_path):
         holders = lock_holders(tmp_path)
     assert [(holder.purpose, holder.pid) for holder in holders] == [
         ("bringing the store up to date", os.getpid()),
@@ -33,8 +33,8 @@ def test_a_holder_has_its_purpose_and_its_process(tmp_path: Path) -> None:
 HOLD = """
 import sys
 from pathlib import Path
-from storage.locks import writing_windows
-with writing_windows(Path(sys.argv[1])):
+from storage.locks import writer_lock
+with writer_lock(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -63,7 +63,7 @@ def test_without_the_kernels_list_one_of_several_processes_is_not_named(
     tmp_path: Path, no_kernel_list: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "processes_with_open_file", lambda path: [11, 12])
-    with writing_windows(tmp_path):
+    with writer_lock(tmp_path):
         assert [holder.pid for holder in lock_holders(tmp_path)] == [None]
 
 
@@ -87,5 +87,5 @@ def test_those_who_wait_come_after_the_holder(
 def test_asking_keeps_no_lock(tmp_path: Path, no_kernel_list: None) -> None:
     (tmp_path / ".writers.lock").touch()
     assert lock_holders(tmp_path) == []
-    with nobody_writing(tmp_path):
+    with no_writer(tmp_path):
         pass

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from storage import RecordingRow, Snapshot, WindowStore, remove_unused_files
-from storage.locks import StoreBusyError, writing_windows
+from storage.locks import StoreBusyError, writer_lock
 from storage.snapshot import IndexMissingError, IndexVersionError
 from tests.storage.made_store import make_row, publish_rows, write_recording
 
@@ -55,7 +55,7 @@ def test_temporary_files_go_after_an_hour(root: Path, published: Snapshot) -> No
 
 def test_nothing_goes_while_window_files_are_written(root: Path, published: Snapshot) -> None:
     written = write_recording(root, make_row("new"))
-    with writing_windows(root), pytest.raises(StoreBusyError, match="try again when that is done"):
+    with writer_lock(root), pytest.raises(StoreBusyError, match="try again when it has ended"):
         remove_unused_files(root, dry_run=False)
     assert (root / str(written.path)).exists()
 
