@@ -29,9 +29,9 @@ from storage.index.published import load_published, published_ids
 from storage.index.results import collect_runs_and_results
 from storage.layout import index_path, resolve_root
 from storage.locks import publisher_lock
+from storage.packages import installed_versions
 from storage.schema import SCHEMA_VERSION, DatasetRow, RecordingRow, Status
 from storage.snapshot import IndexMissingError, Snapshot
-from storage.versions import installed_versions
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

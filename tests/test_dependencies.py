@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from deaps.models.onnx_export import export_onnx
-from storage import extras
-from storage.extras import MissingExtraError
+from storage import packages
+from storage.packages import MissingExtraError
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -63,7 +63,7 @@ def test_every_import_is_declared(folder: str) -> None:
 
 
 def test_an_absent_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "has_package", lambda name: name != "onnxruntime")
+    monkeypatch.setattr(packages, "has_package", lambda name: name != "onnxruntime")
     with pytest.raises(MissingExtraError, match=r"onnxruntime .* pip install 'deaps\[onnx\]'"):
         export_onnx(None, tmp_path / "encoder.onnx")
     assert list(tmp_path.iterdir()) == []

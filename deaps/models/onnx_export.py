@@ -12,7 +12,7 @@ from deaps.models.encoder import Encoder
 from deaps.models.encoder_file import load_encoder
 from storage.atomic import replacing
 from storage.errors import DeapsError
-from storage.extras import require_extra
+from storage.packages import require_extra
 from storage.schema import WINDOW_SAMPLES
 
 _TOLERANCE = 1e-4

@@ -18,8 +18,8 @@ from deaps.training.device import choose_device
 from deaps.training.run_folder import to_toml
 from flows.config import Settings
 from storage.digest import file_sha256
+from storage.packages import installed_versions
 from storage.snapshot import read_snapshot
-from storage.versions import installed_versions
 
 _PACKAGES = (
     "deaps",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from flows.runtime.console import say
 from storage.errors import DeapsError
-from storage.extras import has_package
+from storage.packages import has_package
 
 if TYPE_CHECKING:
     from distributed import Client

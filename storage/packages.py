@@ -1,14 +1,27 @@
-"""Optional packages: found, or named with the extra that brings them."""
+"""Installed packages: their versions, and the extras that bring optional ones."""
 
 from __future__ import annotations
 
+import platform
+from collections.abc import Iterable
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from storage.errors import DeapsError
 
 
 class MissingExtraError(DeapsError):
-    """A package that only some need is not installed."""
+    """An optional package is not installed."""
+
+
+def installed_versions(packages: Iterable[str]) -> dict[str, str]:
+    """Return the version of Python and of each of the ``packages`` that is installed."""
+    versions = {"python": platform.python_version()}
+    for package in packages:
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
+    return versions
 
 
 def has_package(name: str) -> bool:
