@@ -1,4 +1,4 @@
-"""Stores made in tests: recordings of noise with known facts."""
+"""Stores for tests: recordings of noise, with facts of the test's choice."""
 
 from __future__ import annotations
 

@@ -1,25 +1,82 @@
+"""Locks: who waits for whom, and who is refused."""
+
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
-from storage.locks import training_lock
+import pytest
+
+from storage.locks import StoreBusyError, no_writer, publisher_lock, training_lock, writer_lock
+
+Lock = Callable[..., AbstractContextManager[None]]
 
 
-def test_the_second_training_of_a_run_waits_and_says_so(tmp_path: Path) -> None:
-    told: list[str] = []
+@pytest.mark.parametrize("lock", [writer_lock, training_lock])
+def test_the_second_process_waits_and_says_so(tmp_path: Path, lock: Lock) -> None:
+    messages: list[str] = []
     order: list[str] = []
+    waiting = threading.Event()
+
+    def say_waiting(message: str) -> None:
+        messages.append(message)
+        waiting.set()
 
     def second() -> None:
-        with training_lock(tmp_path, say_waiting=lambda text: (told.append(text), heard.set())):
+        with lock(tmp_path, say_waiting=say_waiting):
             order.append("second")
 
-    heard = threading.Event()
     thread = threading.Thread(target=second)
-    with training_lock(tmp_path, say_waiting=told.append):
+    with lock(tmp_path, say_waiting=messages.append):
         thread.start()
-        assert heard.wait(10)
+        assert waiting.wait(10)
         order.append("first")
     thread.join(10)
     assert order == ["first", "second"]
-    assert told == [f"another run is working on {tmp_path}; waiting for it to end"]
+    assert messages == [f"another run is working on {tmp_path}; waiting for it to end"]
+
+
+def ends_before(action: Callable[[], Any], lock: AbstractContextManager[None]) -> bool:
+    """Return whether an action that is started under a lock ends before the lock is free."""
+    thread = threading.Thread(target=action)
+    with lock:
+        thread.start()
+        thread.join(0.5)
+        ended = not thread.is_alive()
+    thread.join(20)
+    assert not thread.is_alive()
+    return ended
+
+
+def hold(lock: AbstractContextManager[None]) -> Callable[[], None]:
+    """Return an action that takes a lock and releases it."""
+
+    def action() -> None:
+        with lock:
+            pass
+
+    return action
+
+
+def test_publishers_wait_for_each_other(tmp_path: Path) -> None:
+    assert not ends_before(hold(publisher_lock(tmp_path)), publisher_lock(tmp_path))
+
+
+def test_writers_of_windows_do_not_wait_for_publishers(tmp_path: Path) -> None:
+    assert ends_before(hold(writer_lock(tmp_path)), publisher_lock(tmp_path))
+
+
+def test_a_writer_waits_for_who_keeps_writers_out(tmp_path: Path) -> None:
+    assert not ends_before(hold(writer_lock(tmp_path)), no_writer(tmp_path))
+
+
+def test_who_keeps_writers_out_is_refused_while_there_is_one(tmp_path: Path) -> None:
+    with (
+        writer_lock(tmp_path),
+        pytest.raises(StoreBusyError, match=f"writes window files to {tmp_path}; try again"),
+        no_writer(tmp_path),
+    ):
+        pass

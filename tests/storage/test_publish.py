@@ -4,6 +4,7 @@ import multiprocessing
 import resource
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -13,9 +14,11 @@ from typing import Any
 import duckdb
 import pytest
 
-from storage import DatasetRow, RecordingRow, Snapshot, Status, open_index
+from storage import DatasetRow, RecordingRow, Snapshot, open_index
 from storage.errors import DeapsError
 from storage.index.check import PublicationError
+from storage.index.published import read_rows
+from storage.locks import publisher_lock
 from storage.publish import publish
 from tests.storage.made_store import (
     SETTINGS,
@@ -56,32 +59,18 @@ def test_windows_have_the_columns_others_build_on_in_order(root: Path, published
 
 
 def test_window_values_are_those_of_the_files(root: Path, published: Snapshot) -> None:
-    found = fetch(root, "SELECT start_s, quality, psqi, qsqi, clipped FROM windows LIMIT 4")
-    assert found[1][:2] == (10.0, "Barely acceptable")
-    assert [row[2] is None for row in found] == [False, False, False, True]
-    assert [row[3:] for row in found] == [(None, False), (None, True)] * 2
+    windows = fetch(root, "SELECT start_s, quality, psqi, qsqi, clipped FROM windows LIMIT 4")
+    assert windows[1][:2] == (10.0, "Barely acceptable")
+    assert [row[2] is None for row in windows] == [False, False, False, True]
+    assert [row[3:] for row in windows] == [(None, False), (None, True)] * 2
 
 
 def test_the_recordings_rhythm_fills_windows_without_one(root: Path) -> None:
     own = write_recording(root, make_row("a", rhythm="AF"), 2, rhythm=["N", None])
     none = write_recording(root, make_row("b"), 2)
     publish_rows(root, [own, none])
-    found = fetch(root, "SELECT recording_id, rhythm, rhythm_share FROM windows")
-    assert found == [(1, "N", None), (1, "AF", None), (2, None, None), (2, None, None)]
-
-
-def test_rows_come_back_as_they_were_published(root: Path, rows: list[RecordingRow]) -> None:
-    from storage import load_published
-
-    publish_rows(root, rows)
-    state = load_published(root)
-    assert state is not None
-    assert state.rows() == rows
-    known = state.sources["ds", "a1"]
-    assert [tuple(s) for s in known.sources] == [
-        tuple(getattr(s, name) for name in s.__slots__) for s in rows[0].sources
-    ]
-    assert (known.recording_id, known.status, known.digest) == (1, Status.OK, rows[0].digest)
+    windows = fetch(root, "SELECT recording_id, rhythm, rhythm_share FROM windows")
+    assert windows == [(1, "N", None), (1, "AF", None), (2, None, None), (2, None, None)]
 
 
 def test_publishing_the_same_again_writes_nothing(root: Path, rows: list[RecordingRow]) -> None:
@@ -142,8 +131,6 @@ def test_a_duplicate_is_published_without_windows_and_revives(root: Path) -> Non
     assert fetch(root, "SELECT name, reason FROM quarantined") == [("r2", "duplicate of r1")]
     assert fetch(root, "SELECT DISTINCT recording_id FROM windows") == [(1,)]
     with open_index(root) as index:
-        from storage.index.published import read_rows
-
         kept = read_rows(index)[1]
     assert kept.path == copy.path
     publish_rows(root, [kept])
@@ -270,15 +257,33 @@ def test_a_reader_opened_while_publishing_sees_old_or_new_never_half(
     reader.stdout.close()
 
 
-def _publish_one(root: Path, rows: list[RecordingRow], n: int) -> str:
+def test_a_publisher_waits_for_another_and_then_goes_by_its_index(
+    root: Path, rows: list[RecordingRow]
+) -> None:
+    publish_rows(root, rows[:1])
+    published: list[Snapshot] = []
+    second = threading.Thread(target=lambda: published.append(publish_rows(root, rows[:2])))
+    with publisher_lock(root):
+        second.start()
+        second.join(0.5)
+        assert published == []
+    second.join(30)
+    assert [snapshot.n_windows for snapshot in published] == [9]
+    assert ids(root) == {"a1": 1, "a2": 2}
+
+
+def _publish_some(root: Path, rows: list[RecordingRow], n: int) -> str:
     return publish_rows(root, rows[:n]).snapshot_id
 
 
-def test_two_publishers_queue(root: Path, rows: list[RecordingRow]) -> None:
+def test_processes_that_publish_at_the_same_time_leave_one_of_their_indexes(
+    root: Path, rows: list[RecordingRow]
+) -> None:
     with multiprocessing.get_context("spawn").Pool(2) as pool:
-        published = pool.starmap(_publish_one, [(root, rows, 1 + i % 2) for i in range(6)])
+        published = pool.starmap(_publish_some, [(root, rows, 1 + i % 2) for i in range(6)])
     assert len(set(published)) == 2
     assert fetch(root, "SELECT snapshot_id FROM snapshot")[0][0] in published
+    assert not list(root.glob(".index*"))
 
 
 KILLED = """
@@ -303,8 +308,9 @@ def test_a_killed_publisher_leaves_a_whole_index_and_no_lock(
         command = [sys.executable, "-c", KILLED, str(root)]
         publisher = subprocess.Popen(command, stdout=subprocess.PIPE)
         assert publisher.stdout
-        publisher.stdout.readline()
+        assert publisher.stdout.readline() == b"ready\n"
         time.sleep(delay)
+        assert publisher.poll() is None
         publisher.kill()
         publisher.wait()
         publisher.stdout.close()

@@ -39,8 +39,8 @@ def test_a_file_that_is_no_database_is_refused(root: Path) -> None:
 def test_root_and_file_open_the_same_index(root: Path, published: Snapshot) -> None:
     for given in (root, root / "index.duckdb", str(root)):
         with open_index(given) as index:
-            found = index.execute("SELECT snapshot_id FROM snapshot").fetchall()
-        assert found == [(published.snapshot_id,)]
+            rows = index.execute("SELECT snapshot_id FROM snapshot").fetchall()
+        assert rows == [(published.snapshot_id,)]
 
 
 def test_the_index_cannot_be_changed(root: Path, published: Snapshot) -> None:
@@ -49,9 +49,9 @@ def test_the_index_cannot_be_changed(root: Path, published: Snapshot) -> None:
 
 
 def test_a_snapshot_reads_back_as_published(root: Path, published: Snapshot) -> None:
-    found = published_snapshot(root)
-    assert found is not None
-    assert {name: getattr(found, name) for name in Snapshot.__slots__ if name != "rebuilt"} == {
+    read = published_snapshot(root)
+    assert read is not None
+    assert {name: getattr(read, name) for name in Snapshot.__slots__ if name != "rebuilt"} == {
         name: getattr(published, name) for name in Snapshot.__slots__ if name != "rebuilt"
     }
 

@@ -63,7 +63,7 @@ def test_a_wal_beside_the_index_is_found(root: Path, published: Snapshot) -> Non
     assert "wal" in kinds(root)
 
 
-def test_a_store_without_index_or_with_another_version_is_told(root: Path) -> None:
+def test_a_store_without_an_index_or_with_another_version_is_reported(root: Path) -> None:
     root.mkdir()
     assert kinds(root) == ["no index"]
     with duckdb.connect(root / "index.duckdb") as foreign:

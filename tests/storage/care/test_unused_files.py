@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from storage import RecordingRow, Snapshot, WindowStore, remove_unused_files
-from storage.locks import StoreBusyError, writer_lock
+from storage.locks import StoreBusyError, publisher_lock, writer_lock
 from storage.snapshot import IndexMissingError, IndexVersionError
 from tests.storage.made_store import make_row, publish_rows, write_recording
 
@@ -60,7 +61,19 @@ def test_nothing_goes_while_window_files_are_written(root: Path, published: Snap
     assert (root / str(written.path)).exists()
 
 
-def test_nothing_goes_without_an_index_to_go_by(root: Path) -> None:
+def test_removal_waits_for_a_publisher(root: Path, rows: list[RecordingRow]) -> None:
+    publish_rows(root, rows)
+    publish_rows(root, rows[:1])
+    removal = threading.Thread(target=remove_unused_files, args=[root], kwargs={"dry_run": False})
+    with publisher_lock(root):
+        removal.start()
+        removal.join(0.5)
+        assert (root / str(rows[1].path)).exists()
+    removal.join(20)
+    assert not (root / str(rows[1].path)).exists()
+
+
+def test_nothing_goes_without_a_published_index(root: Path) -> None:
     row = write_recording(root, make_row())
     with pytest.raises(IndexMissingError):
         remove_unused_files(root, dry_run=False)

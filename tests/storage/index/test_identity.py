@@ -60,7 +60,7 @@ def test_marking_twice_or_in_another_order_changes_nothing(named: list[tuple[str
     )
 
 
-def test_known_recordings_keep_ids_and_new_ones_follow_in_natural_order() -> None:
+def test_published_recordings_keep_ids_and_new_ones_follow_in_natural_order() -> None:
     rows = [make_row("r10"), make_row("r2"), make_row("old")]
     assert assign_ids(rows, {("ds", "old"): 3}, 8) == (
         {("ds", "old"): 3, ("ds", "r2"): 8, ("ds", "r10"): 9},

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from storage import RecordingRow, open_index
-from storage.index.results import collect_runs_and_results
+from storage.index.results import collect_runs_and_results, write_results
 from tests.storage.made_store import publish_rows
 
 RUN = {
@@ -41,6 +41,15 @@ def test_a_run_and_its_results_enter_the_index(root: Path, rows: list[RecordingR
     assert run[:4] == ("r-1", "deaps", "abc", datetime(2026, 11, 1, 10))
     assert (run[5], json.loads(run[6])) == (300, {"batch": 8})
     assert result == ("x", "r-1", None, None, "auc", 0.9, None, None, 7, None)
+
+
+def test_results_come_back_as_they_were_written(root: Path) -> None:
+    full = {"run": "r", "method": "m", "benchmark": "b", "metric": "auc", "note": "x",
+            "value": 0.5, "low": 0.25, "high": 0.75, "n": 3}  # fmt: skip
+    write_results(root / "reports/one/results.parquet", [full, {"metric": "acc"}])
+    first, second = collect_runs_and_results(root).results
+    assert first == full | {"report": "one"}
+    assert second == dict.fromkeys(full) | {"metric": "acc", "report": "one"}
 
 
 def test_runs_change_the_index_but_not_the_snapshot_id(

@@ -16,10 +16,10 @@ ASK = "SELECT signal FROM windows_with_signal WHERE name = 'a2' ORDER BY row"
 
 def test_windows_come_with_labels_and_samples(root: Path, published: Snapshot) -> None:
     with duckdb.connect(root / "index.duckdb", read_only=True) as index:
-        found = index.execute(ASK).fetchnumpy()["signal"]
+        signal = index.execute(ASK).fetchnumpy()["signal"]
         labels = "SELECT subject, visit, quality FROM windows_with_signal WHERE name='a2' AND row=1"
         assert index.execute(labels).fetchall() == [("s1", 2, "Barely acceptable")]
-    assert np.array_equal(np.stack(found), make_signal(5, 1).astype(np.float32))
+    assert np.array_equal(np.stack(signal), make_signal(5, 1).astype(np.float32))
 
 
 def test_the_view_works_in_another_process_and_folder(
@@ -36,7 +36,7 @@ def test_the_view_works_in_another_process_and_folder(
 
 
 @pytest.mark.parametrize("slash", ["", "/", "//"])
-def test_a_moved_store_is_found_through_the_variable(
+def test_a_moved_store_is_read_through_the_variable(
     root: Path, published: Snapshot, slash: str
 ) -> None:
     moved = root.with_name("moved's store")

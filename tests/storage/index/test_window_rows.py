@@ -1,4 +1,4 @@
-"""The table of windows is the same whether it comes from the index before or from the files."""
+"""The table of windows is the same from the previous index and from the files."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def test_windows_after_a_change_are_those_of_a_new_index(
 ) -> None:
     after = changed(root, rows)
     publish_rows(root, after)
-    found = windows(root)
+    updated = windows(root)
     (root / "index.duckdb").unlink()
     publish_rows(root, after)
-    anew = windows(root)
-    assert len(found) == len(anew) == 5 + 4 + 6 + 2
-    assert [row[1:] for row in found] == [row[1:] for row in anew]
+    rebuilt = windows(root)
+    assert len(updated) == len(rebuilt) == 5 + 4 + 6 + 2
+    assert [row[1:] for row in updated] == [row[1:] for row in rebuilt]
 
 
 def test_files_of_unchanged_recordings_are_not_opened(root: Path, rows: list[RecordingRow]) -> None:
@@ -63,7 +63,7 @@ def test_files_of_unchanged_recordings_are_not_opened(root: Path, rows: list[Rec
     assert sum(row[0] == 4 for row in windows(root)) == rows[3].n_windows
 
 
-def test_a_damaged_index_is_not_gone_by(root: Path, rows: list[RecordingRow]) -> None:
+def test_a_damaged_index_is_not_used(root: Path, rows: list[RecordingRow]) -> None:
     before = windows(root)
     index = root / "index.duckdb"
     index.chmod(0o644)

@@ -146,7 +146,7 @@ def test_whatever_is_wrong_with_the_end_of_a_file_has_one_error(
         content[at] = data.draw(st.integers(0, 255))
     path.write_bytes(content)
     for read in (signal_offset, read_recording_row, check_pages):
-        with contextlib.suppress(WindowFileError):
+        with contextlib.suppress(WindowFileError):  # any other error fails the test
             read(path)
 
 
@@ -167,15 +167,15 @@ for i in range(10_000):
 
 def test_a_killed_writer_leaves_no_half_file_under_a_final_name(root: Path) -> None:
     for _ in range(3):
-        before = len(list(root.rglob("*.parquet")))
         writer = subprocess.Popen([sys.executable, "-c", WRITER, str(root)])
         deadline = time.monotonic() + 60
-        while len(list(root.rglob("*.parquet"))) <= before and time.monotonic() < deadline:
+        while not list(root.rglob("*.parquet")) and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(0.013)
         os.kill(writer.pid, signals.SIGKILL)
         writer.wait()
-        for path in root.rglob("*.parquet"):
-            assert is_temporary(path) or read_recording_row(path).n_windows == 2_000
-        for path in root.rglob("*.parquet"):
+        finished = [path for path in root.rglob("*.parquet") if not is_temporary(path)]
+        assert finished
+        for path in finished:
+            assert read_recording_row(path).n_windows == 2_000
             path.unlink()

@@ -21,6 +21,6 @@ def test_recordings_without_moments_neither_count_nor_get_values() -> None:
 
 
 def test_a_data_set_of_constants_gives_zeros() -> None:
-    one, zero = np.ones(1), np.zeros(1)
-    scaling = dataset_scaling(np.array(["a"], object), one, one, zero)
+    ones, zeros = np.ones(1), np.zeros(1)
+    scaling = dataset_scaling(np.array(["a"], object), ones, ones, zeros)
     assert scaling.gain[0] == scaling.shift[0] == 0

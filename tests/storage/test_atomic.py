@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from storage.atomic import replacing
+from storage.layout import is_temporary
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_new_content_appears_at_the_end_alone(tmp_path: Path) -> None:
+    path = tmp_path / "sub" / "file"
+    with replacing(path) as temporary:
+        temporary.write_text("first")
+        assert names(path.parent) == [temporary.name]
+        assert is_temporary(temporary)
+    with replacing(path) as temporary:
+        temporary.write_text("second")
+        assert path.read_text() == "first"
+    assert path.read_text() == "second"
+    assert names(path.parent) == ["file"]
+
+
+def write_half(path: Path) -> None:
+    """Stop between writing and renaming, with DuckDB's journal beside the file."""
+    with replacing(path) as temporary:
+        temporary.write_text("half")
+        temporary.with_name(temporary.name + ".wal").write_text("journal")
+        raise KeyboardInterrupt
+
+
+def test_a_block_that_raises_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt):
+        write_half(path)
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("mode", [0o444, 0o600])
+def test_the_file_gets_the_mode_that_was_asked_for(tmp_path: Path, mode: int) -> None:
+    with replacing(tmp_path / "file", mode=mode) as temporary:
+        temporary.touch()
+    assert (tmp_path / "file").stat().st_mode & 0o777 == mode
+
+
+def test_the_longest_name_that_a_file_system_allows_can_be_replaced(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 255)
+    with replacing(path, fsync_folder=False) as temporary:
+        temporary.write_text("content")
+    assert path.read_text() == "content"
