@@ -52,7 +52,7 @@ def embed_dataset(
     The Parquet file has recording_id, row and embedding (float32 list), in that order of ids.
     """
     windows = WindowStore(store, normalise=normalise)
-    ids, rows = _gated_windows(store, dataset)
+    ids, rows = _passed_windows(store, dataset)
     if len(ids) == 0:
         raise DeapsError(f"no windows of data set {dataset!r} in {store}; run deaps preprocess")
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -83,10 +83,11 @@ def embedding_table(
     )
 
 
-def _gated_windows(store: Path, dataset: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _passed_windows(store: Path, dataset: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     sql = """
-        SELECT w.recording_id, w."row" FROM windows w JOIN recordings r USING (recording_id)
-        WHERE r.dataset = $dataset AND NOT (w.flat OR w.clipped OR w.nonfinite)
+        SELECT w.recording_id, w."row"
+        FROM passed_windows w JOIN recordings r USING (recording_id)
+        WHERE r.dataset = $dataset
         ORDER BY ALL
     """
     with open_index(store) as index:

@@ -24,7 +24,7 @@ from storage.windows.normalisation import standardise
 def embed_source(settings: Settings, source: str, encoder: Path | None, out: Path) -> int:
     """Write the representations of ``source``, a data set's name or a file; return how many.
 
-    Windows that the gate closes are left out. They are normalised as those were that the encoder
+    Windows that the gate rejects are left out. They are normalised as those were that the encoder
     was trained on; a file has no data set, so that its windows are normalised by their recording
     instead. A file's windows have recording_id 0.
     """
@@ -52,7 +52,7 @@ def _embed_file(settings: Settings, path: Path, encoder: Path | None, out: Path)
     if not path.exists():
         raise DeapsError(f"{path} is neither a file nor one of {', '.join(DATASETS)}")
     processed = _processed(settings, path)
-    rows = np.flatnonzero(~processed.gate.closed).astype(np.int32)
+    rows = np.flatnonzero(~processed.gate.rejected).astype(np.int32)
     windows = processed.windows[rows].astype(np.float32)
     if normalisation_of(encoder) == "window":
         standardise(windows)

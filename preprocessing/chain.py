@@ -17,8 +17,8 @@ from preprocessing.polarity import polarity_score
 from preprocessing.quality import QualityScores, score_windows
 from preprocessing.recording import MAX_DURATION_S, RawRecording, UnreadableRecordingError
 from preprocessing.rhythm import label_windows
-from preprocessing.signal import bridge_gaps, highpass, normalise, resample
-from storage.schema import WINDOW_S, WINDOW_SAMPLES, Quality
+from preprocessing.windows import clean_windows
+from storage.schema import WINDOW_S, Quality
 
 _RATES_HZ = (40.0, 20_000.0)
 """Rates that an ECG can have; below, there is nothing left of a QRS complex."""
@@ -59,11 +59,12 @@ def process(
     """Return the windows of ``raw``.
 
     The indices are computed from the stored float16 values, so that anyone can compute them
-    again from a window file; windows that the gate closes are Unacceptable whatever they say.
+    again from a window file; windows that the gate rejects are Unacceptable whatever they say.
     """
     duration_s = checked_duration(raw)
-    stored, mean_mv, std_mv = _clean(raw, signal)
-    n_windows = min(int(duration_s / WINDOW_S + 1e-9), stored.size // WINDOW_SAMPLES)
+    clean = clean_windows(raw.signal, raw.fs, signal)
+    windows, mean_mv = clean.windows, clean.mean
+    n_windows = len(windows)
     gate = judge(
         raw.signal,
         raw.fs,
@@ -72,9 +73,8 @@ def process(
         clip_share=quality.clip_share,
         clip_run=quality.clip_run,
     )
-    windows = stored[: n_windows * WINDOW_SAMPLES].reshape(n_windows, WINDOW_SAMPLES)
     values = windows.astype(np.float32)  # numpy computes slowly in float16
-    polarity = polarity_score(values[~gate.closed])
+    polarity = polarity_score(values[~gate.rejected])
     if signal.fix_polarity and polarity < 0:
         windows, values, mean_mv = -windows, -values, -mean_mv
     scores = score_windows(values, qsqi=quality.qsqi, beat_tolerance_s=quality.beat_tolerance_s)
@@ -83,14 +83,14 @@ def process(
         windows=windows,
         gate=gate,
         scores=scores,
-        quality=np.where(gate.closed, _UNACCEPTABLE, scores.quality),
-        quality4=np.where(gate.closed & (scores.quality4 >= 0), _UNACCEPTABLE, scores.quality4),
+        quality=np.where(gate.rejected, _UNACCEPTABLE, scores.quality),
+        quality4=np.where(gate.rejected & (scores.quality4 >= 0), _UNACCEPTABLE, scores.quality4),
         rhythm=labels,
         rhythm_share=shares,
         duration_s=duration_s,
-        n_samples=stored.size,
+        n_samples=clean.n_samples,
         mean_mv=mean_mv,
-        std_mv=std_mv,
+        std_mv=clean.std,
         polarity=polarity,
     )
 
@@ -114,9 +114,3 @@ def checked_duration(raw: RawRecording) -> float:
             f"length: {duration_s / 3600:.0f} h is more than {MAX_DURATION_S / 3600:.0f}"
         )
     return duration_s
-
-
-def _clean(raw: RawRecording, settings: SignalSettings) -> tuple[NDArray[np.float16], float, float]:
-    at_100_hz = resample(bridge_gaps(raw.signal), raw.fs)
-    filtered = highpass(at_100_hz, cutoff_hz=settings.highpass_hz, order=settings.highpass_order)
-    return normalise(filtered)

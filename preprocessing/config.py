@@ -84,3 +84,9 @@ class SynthSettings(SettingsSection):
 
     ecgiddb_people: Annotated[int, Field(ge=0, le=90)] = 20
     """People of the synthetic ECG-ID set, two or more sessions of 20 s each."""
+
+    cpsc2021_people: Annotated[int, Field(ge=0, le=105)] = 0
+    """People of the synthetic CPSC 2021, two or more records each; the parts take turns."""
+
+    cpsc2021_minutes: Annotated[float, Field(gt=0)] = 4.0
+    """Length of a synthetic CPSC 2021 record, in minutes; each has 0.65 to 1.6 times as much."""

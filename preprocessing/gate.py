@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.schema import WINDOW_S
+from storage.schema import GATE_FLAGS, WINDOW_S
 
 _T = TypeVar("_T", bound=np.generic)
 
@@ -28,9 +28,10 @@ class Gate:
     nonfinite: NDArray[np.bool_]
 
     @property
-    def closed(self) -> NDArray[np.bool_]:
-        """Windows that do not pass."""
-        return self.flat | self.clipped | self.nonfinite
+    def rejected(self) -> NDArray[np.bool_]:
+        """Windows with any of these faults; in SQL, those that ``passed_windows`` leaves out."""
+        faults: NDArray[np.bool_] = np.logical_or.reduce([getattr(self, f) for f in GATE_FLAGS])
+        return faults
 
 
 def judge(

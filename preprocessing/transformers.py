@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from preprocessing.config import SignalSettings
-from preprocessing.signal import bridge_gaps, highpass, normalise, resample
-from storage.schema import WINDOW_S, WINDOW_SAMPLES
+from preprocessing.windows import clean_windows, count_windows
+from storage.schema import WINDOW_SAMPLES
 
 
 class EcgWindows(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -54,18 +54,9 @@ class EcgWindows(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return out
 
     def _windows(self, signal: NDArray[np.float32]) -> NDArray[np.float32]:
-        n_windows = int(signal.size / self.fs / WINDOW_S + 1e-9)
-        if n_windows == 0:
+        if count_windows(signal.size, self.fs) == 0:  # it may be empty, which no filter takes
             return np.empty((0, WINDOW_SAMPLES), np.float32)
-        settings = SignalSettings()
-        filtered = highpass(
-            resample(bridge_gaps(signal), self.fs),
-            cutoff_hz=settings.highpass_hz,
-            order=settings.highpass_order,
-        )
-        stored, _, _ = normalise(filtered)
-        cut = stored[: n_windows * WINDOW_SAMPLES].reshape(n_windows, WINDOW_SAMPLES)
-        return cut.astype(np.float32)
+        return clean_windows(signal, self.fs, SignalSettings()).windows.astype(np.float32)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

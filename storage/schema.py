@@ -35,6 +35,10 @@ class Quality(StrEnum):
     UNACCEPTABLE = "Unacceptable"
 
 
+GATE_FLAGS = ("flat", "clipped", "nonfinite")
+"""Columns of a window's faults, judged on the source samples; the gate rejects one with any."""
+
+
 class Status(StrEnum):
     """Whether a recording's windows are in the index."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from storage.errors import DeapsError
+from storage.index.gate_view import gate_view_sql
 from storage.layout import index_path
 from storage.schema import SCHEMA_VERSION
 
@@ -75,6 +76,8 @@ def open_index(root_or_file: Path | str) -> DuckDBPyConnection:
         connection.execute(f"ATTACH {sql_literal(str(path.resolve()))} AS deaps (READ_ONLY)")
         connection.execute("USE deaps")
         _check_version(connection, path)
+        # An index that was published before the view existed has none of its own.
+        connection.execute(gate_view_sql(temporary=True))
     except duckdb.Error as error:
         connection.close()
         message = f"{path} cannot be opened as an index ({error}); run deaps preprocess"

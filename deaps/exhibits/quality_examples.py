@@ -22,18 +22,17 @@ GROUP BY r.dataset, r.visit, c.quality
 ORDER BY r.dataset, r.visit, c.quality
 """
 
-# Windows that the gate closed have a class for want of a signal, not by their indices.
+# Windows that the gate rejects have a class for want of a signal, not by their indices.
 _RECORDINGS = """
 SELECT DISTINCT r.dataset, w.recording_id
-FROM windows w JOIN recordings r USING (recording_id)
-WHERE w.quality = $quality AND NOT (w.flat OR w.clipped OR w.nonfinite)
+FROM passed_windows w JOIN recordings r USING (recording_id)
+WHERE w.quality = $quality
 ORDER BY ALL
 """
 
 _WINDOWS = """
-SELECT "row", psqi, ksqi, bassqi FROM windows
+SELECT "row", psqi, ksqi, bassqi FROM passed_windows
 WHERE recording_id = $recording_id AND quality = $quality
-  AND NOT (flat OR clipped OR nonfinite)
 ORDER BY "row"
 """
 

@@ -21,14 +21,13 @@ SELECTION = """
            coalesce(s.content, '') AS content, w.quality::VARCHAR AS quality,
            CASE WHEN coalesce(w.rhythm_share, 1) = 1 THEN w.rhythm::VARCHAR END AS rhythm,
            r.sex, r.label, r.split
-    FROM windows w
+    FROM passed_windows w
     JOIN recordings r USING (recording_id)
     LEFT JOIN (
         SELECT recording_id, string_agg(sha256, ' ' ORDER BY path) AS content
         FROM sources WHERE role = 'signal' GROUP BY recording_id
     ) s USING (recording_id)
     WHERE r.status = 'ok' AND r.dataset = $dataset
-      AND NOT (w.flat OR w.clipped OR w.nonfinite)
 """
 """Windows that pass the gate, with what is known of them. A rhythm counts where it covers the
 whole window."""

@@ -10,13 +10,15 @@ from preprocessing.config import SynthSettings
 from preprocessing.synth.afdb import AFDB
 from preprocessing.synth.afpdb import AFPDB
 from preprocessing.synth.challenge2017 import CHALLENGE2017
+from preprocessing.synth.cpsc2021 import CPSC2021
 from preprocessing.synth.dataset import SynthDataset
 from preprocessing.synth.ecgiddb import ECGIDDB
 from preprocessing.synth.mitdb import MITDB
 from preprocessing.synth.shhs.tree import SHHS
 
 DATASETS: dict[str, SynthDataset] = {
-    dataset.name: dataset for dataset in (SHHS, MITDB, AFDB, CHALLENGE2017, AFPDB, ECGIDDB)
+    dataset.name: dataset
+    for dataset in (SHHS, MITDB, AFDB, CHALLENGE2017, AFPDB, ECGIDDB, CPSC2021)
 }
 
 

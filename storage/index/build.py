@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from storage.index.gate_view import gate_view_sql
 from storage.index.identity import RecordingKey
 from storage.index.results import RunsAndResults
 from storage.index.signal_view import signal_view_sql
@@ -64,6 +65,7 @@ def fill_index(
     insert_windows(connection, root, files)
     connection.execute(_COUNT_WINDOWS)
     connection.execute(_sql("views.sql"))
+    connection.execute(gate_view_sql())
     connection.execute(signal_view_sql(root, [str(row.path) for row in with_windows]))
 
 

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.schema import SCHEMA_VERSION, WINDOW_SAMPLES, Quality, RecordingRow, WindowColumns
+from storage.schema import (
+    GATE_FLAGS,
+    SCHEMA_VERSION,
+    WINDOW_SAMPLES,
+    Quality,
+    RecordingRow,
+    WindowColumns,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,7 +23,6 @@ RECORDING_KEY = b"deaps.recording"
 VERSION_KEY = b"deaps.schema_version"
 STRING_COLUMNS = ("quality", "quality4", "rhythm")
 SCORE_COLUMNS = ("psqi", "ksqi", "bassqi", "qsqi", "hr_max")
-FLAG_COLUMNS = ("flat", "clipped", "nonfinite")
 QUALITIES = [str(quality) for quality in Quality]
 
 
@@ -32,7 +38,7 @@ def window_schema(samples: int = WINDOW_SAMPLES) -> pa.Schema:
             pa.field("quality", pa.string(), nullable=False),
             pa.field("quality4", pa.string()),
             *(pa.field(name, pa.float32()) for name in SCORE_COLUMNS),
-            *(pa.field(name, pa.bool_(), nullable=False) for name in FLAG_COLUMNS),
+            *(pa.field(name, pa.bool_(), nullable=False) for name in GATE_FLAGS),
             pa.field("rhythm", pa.string()),
             pa.field("rhythm_share", pa.float32()),
             pa.field("signal", pa.list_(element, samples), nullable=False),
@@ -58,7 +64,7 @@ def window_table(
         "signal": pa.FixedSizeListArray.from_arrays(flat, type=schema.field("signal").type),
     }
     values |= {name: _nullable(getattr(columns, name)) for name in SCORE_COLUMNS}
-    values |= {name: pa.array(np.asarray(getattr(columns, name), bool)) for name in FLAG_COLUMNS}
+    values |= {name: pa.array(np.asarray(getattr(columns, name), bool)) for name in GATE_FLAGS}
     metadata = {RECORDING_KEY: row_json.encode(), VERSION_KEY: str(SCHEMA_VERSION).encode()}
     ordered = [values[name] for name in schema.names]
     return pa.Table.from_arrays(ordered, schema=schema.with_metadata(metadata))

@@ -44,7 +44,7 @@ def compare(root: Path, found: FoundRecording) -> tuple[int, int, int]:
 
     raw = DATASETS[found.dataset].read(root, found, ())
     processed = process(raw, signal=SignalSettings(), quality=QualitySettings(qsqi=False))
-    passed = ~processed.gate.closed
+    passed = ~processed.gate.rejected
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         oracle = [

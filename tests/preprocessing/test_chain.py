@@ -109,7 +109,7 @@ def test_rhythms_reach_the_windows() -> None:
 
 
 @pytest.mark.parametrize("signal", [np.zeros(5000), np.full(5000, np.nan), np.full(5000, 1e30)])
-def test_degenerate_recordings_pass_through_closed(signal: np.ndarray) -> None:
+def test_degenerate_recordings_are_rejected_window_by_window(signal: np.ndarray) -> None:
     processed = run(RawRecording(signal.astype(np.float32), 250, "ECG"))
-    assert processed.gate.closed.all()
+    assert processed.gate.rejected.all()
     assert np.isfinite(processed.windows).all()

@@ -16,7 +16,7 @@ def gate(signal: np.ndarray, fs: float = 125, **settings: float) -> Gate:
 
 
 def test_good_signal_passes() -> None:
-    assert not gate(beats(600)).closed.any()
+    assert not gate(beats(600)).rejected.any()
 
 
 def test_lead_off_is_flat_in_its_windows_only() -> None:
@@ -49,16 +49,16 @@ def test_single_tall_peaks_are_not_clipped() -> None:
     assert not gate(signal).clipped.any()
 
 
-def test_nan_closes_its_window_only() -> None:
+def test_nan_rejects_its_window_only() -> None:
     signal = beats(60)
     signal[3 * 1250 + 7] = np.nan
     judged = gate(signal)
     assert np.flatnonzero(judged.nonfinite).tolist() == [3]
-    assert np.flatnonzero(judged.closed).tolist() == [3]
+    assert np.flatnonzero(judged.rejected).tolist() == [3]
 
 
-def test_recording_of_nan_is_closed_throughout() -> None:
-    assert gate(np.full(30 * 125, np.nan)).closed.all()
+def test_recording_of_nan_is_rejected_throughout() -> None:
+    assert gate(np.full(30 * 125, np.nan)).rejected.all()
 
 
 @pytest.mark.parametrize("fs", [99.9, 128.37])
@@ -73,4 +73,4 @@ def test_judgement_does_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) ->
     signal[1250 * 7 : 1250 * 9] = 1
     whole = gate(signal)
     monkeypatch.setattr("preprocessing.gate._BLOCK", 4)
-    np.testing.assert_array_equal(gate(signal).closed, whole.closed)
+    np.testing.assert_array_equal(gate(signal).rejected, whole.rejected)

@@ -19,6 +19,8 @@ SMALL = SynthSettings(
     challenge2017_records=4,
     afpdb_subjects=1,
     ecgiddb_people=2,
+    cpsc2021_people=2,
+    cpsc2021_minutes=0.5,
 )
 LARGER = SMALL.model_copy(
     update={
@@ -28,6 +30,7 @@ LARGER = SMALL.model_copy(
         "challenge2017_records": 8,
         "afpdb_subjects": 2,
         "ecgiddb_people": 3,
+        "cpsc2021_people": 3,
     }
 )
 TABLES = {"RECORDS", "REFERENCE-v3.csv"}

@@ -33,6 +33,8 @@ SETTINGS = SynthSettings(
     challenge2017_records=100,
     afpdb_subjects=12,
     ecgiddb_people=20,
+    cpsc2021_people=24,
+    cpsc2021_minutes=2.0,
 )
 SEEDS = (1, 2, 3, 4)
 RECORDS = 100
@@ -65,6 +67,8 @@ def leads(name: str, root: Path) -> Iterator[Lead]:
         return challenge_leads(root)
     if name == "ecgiddb":
         return wfdb_leads(root.glob("Person_*/*.hea"), ("ECG I",))
+    if name == "cpsc2021":
+        return wfdb_leads(root.glob("Training_set_*/*.hea"), ("II",))
     return wfdb_leads(root.glob("*.hea"), ("MLII", "V5", "ECG0"))
 
 
@@ -121,6 +125,7 @@ def afib_share(path: Path, seconds: float) -> float:
         ("challenge2017", "challenge-2017"),
         ("afpdb", "afpdb"),
         ("ecgiddb", "ecgiddb"),
+        ("cpsc2021", "cpsc2021"),
     ],
 )
 def test_quality_and_heart_rate_are_those_of_the_real_set(

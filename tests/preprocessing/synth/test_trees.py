@@ -12,6 +12,7 @@ import wfdb
 from scipy import io
 
 from preprocessing.config import SynthSettings
+from preprocessing.datasets import DATASETS as READERS
 from preprocessing.synth import DATASETS, write_cohort
 
 SETTINGS = SynthSettings(
@@ -24,6 +25,8 @@ SETTINGS = SynthSettings(
     challenge2017_records=20,
     afpdb_subjects=2,
     ecgiddb_people=3,
+    cpsc2021_people=1,
+    cpsc2021_minutes=0.5,
 )
 
 
@@ -36,8 +39,8 @@ def read_table(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(path.read_text(encoding="windows-1252").splitlines()))
 
 
-def test_the_cohort_names_six_data_sets(roots: dict[str, Path]) -> None:
-    assert list(roots) == ["shhs", "mitdb", "afdb", "challenge2017", "afpdb", "ecgiddb"]
+def test_the_cohort_names_every_data_set(roots: dict[str, Path]) -> None:
+    assert set(roots) == set(READERS) - {"folder"}
 
 
 def test_a_data_set_without_records_is_left_out(tmp_path: Path) -> None:
