@@ -1,0 +1,76 @@
+"""Made experiments: how often nothing is called something, and how often something is found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from deaps.probing.statistics.comparison import compare
+from tests.deaps.probing.statistics.made_experiments import (
+    ONE_DEVIATION,
+    Design,
+    methods_of,
+    simulate,
+)
+
+NOTHING = (0.0,) * 6
+BETTER_THAN_ALL = (ONE_DEVIATION, *(0.0,) * 5)
+BETTER_THAN_ONE = (0.0, -ONE_DEVIATION, *(0.0,) * 4)
+
+
+@pytest.mark.slow
+def test_at_most_six_percent_of_experiments_without_effect_call_anything_different() -> None:
+    simulated = simulate(Design(effects=NOTHING), 2000)
+    alarms = simulated.called.any(axis=1).mean()
+    by_test = [any(d.p_holm < 0.05 for d in c.differences) for c in simulated.comparisons]
+    print(f"\nfalse alarms: {alarms:.1%}; of the sign flips alone: {np.mean(by_test):.1%}")
+    print(f"coverage: {simulated.difference_coverage:.1%}, {simulated.figure_coverage:.1%}")
+    assert alarms <= 0.06
+    assert np.mean(by_test) > 0.2  # why the interval over seeds must agree
+
+
+@pytest.mark.slow
+def test_an_effect_of_one_deviation_is_found_in_ninety_percent() -> None:
+    all_rivals = simulate(Design(effects=BETTER_THAN_ALL), 1000).called.mean()
+    one_rival = simulate(Design(effects=BETTER_THAN_ONE), 1000).called[:, 0].mean()
+    print(f"\nfound: {all_rivals:.1%} against all rivals, {one_rival:.1%} against one of five")
+    assert all_rivals >= 0.9
+    assert one_rival >= 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("people", "seeds"), [(7, 3), (23, 3), (51, 3), (51, 5), (51, 2)])
+def test_intervals_cover_the_truth(people: int, seeds: int) -> None:
+    simulated = simulate(Design(people=people, seeds=seeds), 500)
+    differences, figures = simulated.difference_coverage, simulated.figure_coverage
+    print(f"\n{people} people, {seeds} seeds: differences {differences:.1%}, figures {figures:.1%}")
+    assert 0.9 <= differences <= 0.99
+    assert 0.9 <= figures <= 0.99
+
+
+def test_few_experiments_without_effect_call_anything_different() -> None:
+    """The small twin of the slow one: 3 alarms are expected of 60, 30 of the test alone."""
+    simulated = simulate(Design(), 60, draws=400)
+    assert simulated.called.any(axis=1).sum() <= 8
+    assert simulated.difference_coverage >= 0.88
+
+
+def test_a_large_effect_is_found_beside_the_luck_of_seeds() -> None:
+    simulated = simulate(Design(effects=(2 * ONE_DEVIATION, *(0.0,) * 5)), 10, draws=400)
+    assert simulated.called.mean() > 0.95
+
+
+def test_an_interval_of_one_seed_misses_what_seeds_do() -> None:
+    simulated = simulate(Design(seeds=1), 60, draws=400)
+    assert simulated.difference_coverage < 0.75
+
+
+def test_a_reference_that_varies_more_than_its_rivals_widens_its_differences() -> None:
+    rng = np.random.default_rng(0)
+    even = Design().draw(rng)
+    uneven = even.copy()
+    uneven[0] += np.array([-12.0, 0.0, 12.0])[:, None]
+    narrow, wide = (compare(methods_of(c), flips=99) for c in (even, uneven))
+    assert wide.figures[0].high - wide.figures[0].low > 1.5 * (
+        narrow.figures[0].high - narrow.figures[0].low
+    )
