@@ -12,16 +12,14 @@ if TYPE_CHECKING:
     from deaps.estimators import EcgEncoder
     from deaps.models.encoder import Encoder
     from deaps.models.encoder_file import load_encoder
-    from deaps.models.tfc_model import TFC
 
 _HOMES = {
     "Encoder": "deaps.models.encoder",
-    "TFC": "deaps.models.tfc_model",
     "load_encoder": "deaps.models.encoder_file",
     "EcgEncoder": "deaps.estimators",
 }
 
-__all__ = ["TFC", "EcgEncoder", "Encoder", "load_encoder"]
+__all__ = ["EcgEncoder", "Encoder", "load_encoder"]
 
 
 def __getattr__(name: str) -> Any:

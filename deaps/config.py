@@ -6,19 +6,54 @@ paper's; what the paper leaves open and is argued elsewhere is a key all the sam
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
+from deaps.methods.registry import find_method, method_names
 from storage.config import SettingsSection
+from storage.errors import DeapsError
 
-MethodName = Literal["deaps", "byol", "pclr", "clocs", "mixing-up", "tf-c"]
-METHOD_NAMES: tuple[MethodName, ...] = get_args(MethodName)
-"""DEAPS and the five that it is compared with."""
+
+def _registered(name: str) -> str:
+    try:
+        return find_method(name).name
+    except DeapsError as error:
+        raise PydanticCustomError("method", "{message}", {"message": str(error)}) from None
+
+
+MethodName = Annotated[
+    str,
+    AfterValidator(_registered),
+    # Prefect's pages offer these to choose from.
+    Field(json_schema_extra=lambda schema: schema.update(enum=list(method_names()))),
+]
+"""Name of a registered method."""
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
+
+
+class OwnSettings(SettingsSection):
+    """Settings of methods from other packages: a table ``[methods.NAME]`` each."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, dict[str, Any]] = Field(init=False)
+
+    @model_validator(mode="after")
+    def _check_tables(self) -> Self:
+        try:
+            for name in self.__pydantic_extra__:
+                self.of(name)
+        except DeapsError as error:
+            raise PydanticCustomError("method", "{message}", {"message": str(error)}) from None
+        return self
+
+    def of(self, method: str) -> dict[str, Any]:
+        """Return a method's own settings, defaults filled in; empty if it has none."""
+        return find_method(method).own_settings(self.__pydantic_extra__.get(method, {}))
 
 
 class EncoderSettings(SettingsSection):
@@ -165,6 +200,9 @@ class ModelSettings(SettingsSection):
     deaps: DeapsSettings = DeapsSettings()
     contrast: ContrastSettings = ContrastSettings()
     tfc: TfcSettings = TfcSettings()
+
+    own: dict[str, Any] = Field(default_factory=dict)
+    """Settings of a method from another package, from its table ``[methods.NAME]``."""
 
 
 class BenchmarkSettings(SettingsSection):

@@ -1,8 +1,20 @@
-"""The paper's figures, to print beside ours: percentages, as printed there."""
+"""The paper's ablation ladder, and its figures to print beside ours: percentages, as printed."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from deaps.methods import BYOL, CLOCS, DEAPS, MIXING_UP, PCLR, TF_C
+
+LADDER: dict[str, tuple[str, dict[str, Any]]] = {
+    "PCLR": (PCLR.name, {}),
+    "BYOL": (BYOL.name, {}),
+    "+ covariance": (DEAPS.name, {"gradual": False}),
+    "+ gradual loss": (DEAPS.name, {"gradual": True, "masked": False}),
+    "+ mask (DEAPS)": (DEAPS.name, {"gradual": True, "masked": True}),
+}
+"""The ablation of components, in order: a rung's method, and what it overrides of
+`DeapsSettings`. DEAPS without its gradual loss is BYOL with the covariance loss."""
 
 
 class Printed(NamedTuple):
@@ -12,7 +24,8 @@ class Printed(NamedTuple):
     deviation: float | None = None
 
 
-_METHODS = ("mixing-up", "tf-c", "pclr", "byol", "clocs", "deaps")
+_METHODS = tuple(entry.name for entry in (MIXING_UP, TF_C, PCLR, BYOL, CLOCS, DEAPS))
+"""Order of the figures below."""
 
 _COLUMNS: dict[tuple[str, str], tuple[float, ...]] = {
     ("afib-transfer", "accuracy"): (65.6, 71.8, 65.5, 67.9, 62.8, 75.5),

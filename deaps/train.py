@@ -272,7 +272,8 @@ def keep_checkpoint(trainee: Trainee, step: int) -> None:
 def keep_encoder(trainee: Trainee, step: int) -> None:
     """Write the encoder of ``step`` alone."""
     path = encoder_path(trainee.run.folder, step)
-    save_encoder(path, trainee.method.encoder, about_encoder(trainee.run, step))
+    encoder = trainee.method.encoder
+    save_encoder(path, encoder, about_encoder(trainee.run, encoder, step))
 
 
 @contextlib.contextmanager

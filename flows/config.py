@@ -5,7 +5,6 @@ Later sources win: defaults, preset, configuration file, ``--set section.key=val
 
 from __future__ import annotations
 
-import difflib
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -23,16 +22,18 @@ from pydantic import (
 from pydantic_core import InitErrorDetails
 
 from deaps.config import (
-    METHOD_NAMES,
     BenchmarkSettings,
     ContrastSettings,
     DeapsSettings,
     EncoderSettings,
     MethodName,
+    OwnSettings,
     SamplingSettings,
     TfcSettings,
     TrainingSettings,
 )
+from deaps.methods import DEAPS, PAPER_METHODS
+from deaps.registry import did_you_mean
 from flows.presets import PRESET_FOLDER, preset_names
 from preprocessing.config import QualitySettings, SignalSettings, SynthSettings
 from preprocessing.datasets import DATASETS
@@ -94,7 +95,7 @@ def describe_data_roots() -> str:
 class TrialSettings(SettingsSection):
     """A choice to try."""
 
-    method: MethodName = "deaps"
+    method: MethodName = DEAPS.name
     """Method that is trained."""
 
     overrides: Annotated[tuple[str, ...], Field(strict=False)] = ()
@@ -105,7 +106,7 @@ class TrialSettings(SettingsSection):
 class ExperimentSettings(SettingsSection):
     """What the pipeline trains and compares."""
 
-    methods: Annotated[tuple[MethodName, ...], Field(strict=False)] = METHOD_NAMES
+    methods: Annotated[tuple[MethodName, ...], Field(strict=False)] = PAPER_METHODS
     """Methods, in the order of the report."""
 
     ablations: Annotated[tuple[AblationName, ...], Field(strict=False)] = (
@@ -191,6 +192,7 @@ class Settings(SettingsSection):
     deaps: DeapsSettings = DeapsSettings()
     contrast: ContrastSettings = ContrastSettings()
     tfc: TfcSettings = TfcSettings()
+    methods: OwnSettings = OwnSettings()
     sampling: SamplingSettings = SamplingSettings()
     training: TrainingSettings = TrainingSettings()
     experiment: ExperimentSettings = ExperimentSettings()
@@ -289,7 +291,7 @@ def default_config() -> Path | None:
 def _read_preset(name: str) -> dict[str, Any]:
     path = PRESET_FOLDER / f"{name}.toml"
     if name not in preset_names():
-        raise ConfigError(f"no preset {name!r}{_did_you_mean(name, preset_names())}")
+        raise ConfigError(f"no preset {name!r}{did_you_mean(name, preset_names())}")
     return _read_toml(path)
 
 
@@ -322,7 +324,7 @@ def _explain_one(problem: Mapping[str, Any]) -> str:
     if problem["type"] != "extra_forbidden":
         return f"{path}: {problem['msg']} (got {problem['input']!r})"
     *parents, key = (str(part) for part in problem["loc"])
-    return f"unknown setting {path!r}{_did_you_mean(key, _keys(parents))}"
+    return f"unknown setting {path!r}{did_you_mean(key, _keys(parents))}"
 
 
 def _keys(parents: Iterable[str]) -> list[str]:
@@ -333,9 +335,3 @@ def _keys(parents: Iterable[str]) -> list[str]:
             return []
         model = annotation
     return list(DATASETS) if model is DataSettings else list(model.model_fields)
-
-
-def _did_you_mean(word: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(word, known, n=1)
-    listed = f"possible: {', '.join(known)}"
-    return f": did you mean {close[0]!r}? ({listed})" if close else f" ({listed})"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from deaps.config import METHOD_NAMES
+from deaps.methods import method_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def deployments() -> Iterator[Deployment]:
         "Look at the data sets, preprocess what changed, publish a snapshot.",
         scheduled=True,
     )
-    for method in METHOD_NAMES:
+    for method in method_names():
         yield Deployment(
             "deaps-train",
             method,

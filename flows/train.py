@@ -14,6 +14,7 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
 from deaps.config import MethodName
+from deaps.methods import DEAPS
 from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import Run, TrainingPlan, create_run, open_run
 from flows.config import ExecutionSettings, Settings
@@ -39,7 +40,7 @@ def train(
 ) -> list[str]:
     """Train methods on the published snapshot, DEAPS by default; return the runs' names."""
     settings, _ = start_flow(preset, config, overrides)
-    wanted: list[MethodName] = methods or ["deaps"]
+    wanted = methods or [DEAPS.name]
     return train_plans(settings, [method_plan(settings, name) for name in wanted])
 
 

@@ -1,25 +1,52 @@
-"""The paper's benchmarks: a support vector classifier on frozen features, one file each."""
+"""Benchmarks: a classifier on frozen features, one file each; the paper's, and any others.
+
+The classes are imported when they are asked for: scikit-learn takes its time.
+"""
 
 from __future__ import annotations
 
-from deaps.benchmarks.afib_leave_one_out import AfibLeaveOneOut
-from deaps.benchmarks.afib_transfer import AfibTransfer
-from deaps.benchmarks.challenge import Challenge2017
-from deaps.benchmarks.gender import Gender
-from deaps.benchmarks.interface import Benchmark
-from deaps.benchmarks.tuning_folds import InnerFewLabels, InnerFolds
+from functools import cache
+from typing import TYPE_CHECKING
 
-__all__ = ["BENCHMARKS", "Benchmark"]
+from deaps.registry import Registry, import_object
+from storage.errors import DeapsError
 
-BENCHMARKS: dict[str, Benchmark] = {
-    benchmark.name: benchmark
-    for benchmark in (
-        AfibTransfer(),
-        AfibLeaveOneOut(),
-        Gender(),
-        Challenge2017(),
-        InnerFolds(),
-        InnerFewLabels(),
-    )
-}
-"""All benchmarks, by name, in the order of the report."""
+if TYPE_CHECKING:
+    from deaps.benchmarks.interface import Benchmark
+
+_PAPER = (
+    "deaps.benchmarks.afib_transfer:AfibTransfer",
+    "deaps.benchmarks.afib_leave_one_out:AfibLeaveOneOut",
+    "deaps.benchmarks.gender:Gender",
+    "deaps.benchmarks.challenge:Challenge2017",
+    "deaps.benchmarks.tuning_folds:InnerFolds",
+    "deaps.benchmarks.tuning_folds:InnerFewLabels",
+)
+
+OTHER_BENCHMARKS: Registry[Benchmark] = Registry("benchmark", "deaps.benchmarks")
+"""Benchmarks of other packages; they join through the entry-point group ``deaps.benchmarks``."""
+
+
+def register_benchmark(benchmark: Benchmark) -> Benchmark:
+    """Add a benchmark, to be run on every representation, and return it.
+
+    Raises
+    ------
+    DeapsError
+        If its name is taken.
+    """
+    if benchmark.name in paper_benchmarks():
+        raise DeapsError(f"the paper's benchmark {benchmark.name!r} has that name already")
+    return OTHER_BENCHMARKS.add(benchmark.name, benchmark)
+
+
+def all_benchmarks() -> dict[str, Benchmark]:
+    """Return all benchmarks by name, in the order of the report: the paper's, then the others."""
+    return paper_benchmarks() | OTHER_BENCHMARKS.all()
+
+
+@cache
+def paper_benchmarks() -> dict[str, Benchmark]:
+    """Return the paper's benchmarks, and the inner folds that settings are chosen by, by name."""
+    made = (import_object(home)() for home in _PAPER)
+    return {benchmark.name: benchmark for benchmark in made}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
+from deaps.benchmarks.afib_leave_one_out import AfibLeaveOneOut
 from deaps.benchmarks.afib_windows import CLASSES, afib_examples, told_recordings, told_windows
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
@@ -19,6 +20,8 @@ class AfibTransfer(Benchmark):
     title = "AFib: from one data set to another"
     classes = CLASSES
     positive = "AFib"
+    followed = True
+    stand_in = AfibLeaveOneOut.name
 
     def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
         """Return the data sets it needs."""

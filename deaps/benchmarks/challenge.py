@@ -43,6 +43,7 @@ class Challenge2017(Benchmark):
     name = "challenge2017"
     title = "Challenge 2017: normal, AFib or other"
     classes = CLASSES
+    followed = True
 
     def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
         """Return the data set it needs."""

@@ -21,6 +21,10 @@ class Benchmark(ABC):
     """Class of which sensitivity and specificity are told."""
     reported: ClassVar[bool] = True
     """False for the inner folds that settings are chosen by."""
+    followed: ClassVar[bool] = False
+    """Whether earlier encoders of a training are tested, too, to follow it over the steps."""
+    stand_in: ClassVar[str | None] = None
+    """Name of the benchmark that is followed where this one cannot be run."""
 
     @abstractmethod
     def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:

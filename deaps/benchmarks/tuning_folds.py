@@ -29,6 +29,7 @@ class InnerFolds(Benchmark):
     title = "Inner folds, many labels"
     classes: ClassVar[tuple[str, ...]] = CLASSES
     reported = False
+    followed = True
 
     def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
         """Return the data set it needs."""

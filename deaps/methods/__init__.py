@@ -1,31 +1,47 @@
-"""Methods of self-supervised learning, by name."""
+"""Methods of self-supervised learning: DEAPS, the five it is compared with, and any others.
+
+What can be said of a method without torch stands here; its class, one file each, holds the rest.
+"""
 
 from __future__ import annotations
 
-from difflib import get_close_matches
+from operator import attrgetter
 
-from deaps.config import ModelSettings
-from deaps.methods.byol import Byol
-from deaps.methods.clocs import Clocs
-from deaps.methods.deaps import Deaps
-from deaps.methods.interface import Method
-from deaps.methods.mixing_up import MixingUp
-from deaps.methods.pclr import Pclr
-from deaps.methods.tfc import Tfc
-from storage.errors import DeapsError
+from deaps.methods.registry import (
+    METHODS,
+    MethodEntry,
+    build_method,
+    find_method,
+    method_names,
+    register_method,
+)
 
-__all__ = ["METHODS", "Method", "build_method"]
+__all__ = [
+    "BYOL",
+    "CLOCS",
+    "DEAPS",
+    "METHODS",
+    "MIXING_UP",
+    "PAPER_METHODS",
+    "PCLR",
+    "TF_C",
+    "MethodEntry",
+    "build_method",
+    "find_method",
+    "method_names",
+    "register_method",
+]
 
-METHODS: dict[str, type[Method]] = {
-    method.name: method for method in (Deaps, Byol, Pclr, Clocs, MixingUp, Tfc)
-}
-"""All methods, by name; each is built from `ModelSettings`."""
+DEAPS = register_method("deaps", "deaps.methods.deaps:Deaps", label="DEAPS")
+BYOL = register_method("byol", "deaps.methods.byol:Byol", label="BYOL")
+PCLR = register_method("pclr", "deaps.methods.pclr:Pclr", label="PCLR")
+CLOCS = register_method("clocs", "deaps.methods.clocs:Clocs", label="CLOCS")
+MIXING_UP = register_method("mixing-up", "deaps.methods.mixing_up:MixingUp", label="Mixing-Up")
+TF_C = register_method(
+    "tf-c", "deaps.methods.tfc:Tfc", label="TF-C", iterations=attrgetter("tfc_iterations")
+)
 
-
-def build_method(name: str, settings: ModelSettings) -> Method:
-    """Return the method of that name, with fresh weights from torch's global generator."""
-    if name not in METHODS:
-        close = get_close_matches(name.lower(), METHODS, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise DeapsError(f"no method {name!r}{hint} Possible: {', '.join(METHODS)}")
-    return METHODS[name](settings)
+PAPER_METHODS: tuple[str, ...] = tuple(
+    entry.name for entry in (DEAPS, BYOL, PCLR, CLOCS, MIXING_UP, TF_C)
+)
+"""The methods that the paper compares, in the order of the report."""

@@ -13,7 +13,6 @@ class Byol(Deaps):
     The teacher's settings are those of DEAPS; what DEAPS adds is off, whatever they say.
     """
 
-    name = "byol"
     deviations = (
         "Pairs are windows of two visits, without augmentations, as the paper's baseline has it.",
     )

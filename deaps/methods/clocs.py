@@ -16,7 +16,6 @@ class Clocs(Contrast):
     It "utilizes two consecutive ECG time strips as positive pairs" (the paper).
     """
 
-    name = "clocs"
     deviations = (
         "The loss is the mean of its terms; the authors' code was not at hand to compare.",
         "Encoder and projector are those of the other methods, not the authors' network.",

@@ -7,7 +7,6 @@ from torch import Tensor
 from deaps.config import ModelSettings
 from deaps.methods.interface import Method
 from deaps.methods.view_stack import encode_views
-from deaps.models.encoder import Encoder
 from deaps.models.heads import projector
 from deaps.training.distributed import gather_rows
 
@@ -16,9 +15,9 @@ class Contrast(Method):
     """A contrastive method on the encoder, with a head Linear, ReLU, Linear."""
 
     def __init__(self, settings: ModelSettings) -> None:
-        super().__init__()
+        super().__init__(settings)
         self.settings = settings.contrast
-        self.encoder = Encoder(settings.encoder)
+        self.encoder = self.new_encoder(settings)
         self.projector = projector(batch_norm=False)
 
     def project(self, windows: Tensor) -> tuple[Tensor, ...]:

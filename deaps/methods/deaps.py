@@ -13,7 +13,6 @@ from deaps.losses.covariance import covariance_loss
 from deaps.losses.gradual import Triplet, gradual_loss, gradual_mask
 from deaps.methods.interface import Method
 from deaps.methods.view_stack import encode_views, stack_views
-from deaps.models.encoder import Encoder
 from deaps.models.heads import FEATURES, predictor, projector
 from deaps.models.teacher import Teacher
 from deaps.sampling.batch import Batch, Views
@@ -45,7 +44,6 @@ class Deaps(Method):
     BYOL, with the covariance loss on its one projection unless that is switched off, too.
     """
 
-    name = "deaps"
     deviations: ClassVar[tuple[str, ...]] = (
         "Where the paper says nothing: the teacher's batch norms use the batch's statistics, and "
         "only parameters are averaged into it.",
@@ -53,11 +51,11 @@ class Deaps(Method):
     )
 
     def __init__(self, settings: ModelSettings) -> None:
-        super().__init__()
+        super().__init__(settings)
         self.settings = _checked(settings.deaps)
         self.views = Views.QUADRUPLE if self.settings.gradual else Views.PAIR
         self.branches = _QUADRUPLE if self.settings.gradual else _PAIR
-        self.encoder = Encoder(settings.encoder)
+        self.encoder = self.new_encoder(settings)
         self.projectors = nn.ModuleDict({name: projector() for name in self.branches})
         self.predictors = nn.ModuleDict({name: predictor() for name in self.branches})
         self.teacher = Teacher(

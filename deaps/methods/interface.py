@@ -3,31 +3,50 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
+import torch
+from pydantic import BaseModel
 from torch import Tensor, nn
 
+from deaps.config import ModelSettings
+from deaps.models.encoder import Encoder
+from deaps.models.network import Network
 from deaps.sampling.batch import Batch, Views
+from storage.schema import WINDOW_SAMPLES
+
+
+class EncoderSize(NamedTuple):
+    """Features of a representation, and trainable parameters of what makes it."""
+
+    features: int
+    parameters: int
 
 
 class Method(nn.Module, ABC):
     """A self-supervised method: what a batch holds, the loss, and what is kept.
 
-    The forward pass is the loss, so that DistributedDataParallel can wrap a method as it is.
+    It is built from `ModelSettings`. The forward pass is the loss, so that
+    DistributedDataParallel can wrap a method as it is. Its name, its label and its number of
+    steps are given to `register_method`.
     """
-
-    name: ClassVar[str]
-    """Name on the command line, in `METHODS` and in the index."""
 
     deviations: ClassVar[tuple[str, ...]] = ()
     """Where it differs from its reference or settles what that leaves open, a sentence each."""
+
+    network: ClassVar[type[Network]] = Encoder
+    """Class of `encoder`. An own network overrides `network_settings`, too."""
 
     views: Views
     """Which windows the sampler draws for each sample; of the class, or of the instance where it
     depends on settings."""
 
-    encoder: nn.Module
+    encoder: Network
     """The part that is kept after training: windows (n, 1000) to representations (n, d)."""
+
+    @abstractmethod
+    def __init__(self, settings: ModelSettings) -> None:
+        super().__init__()
 
     @abstractmethod
     def forward(self, batch: Batch) -> dict[str, Tensor]:
@@ -39,3 +58,21 @@ class Method(nn.Module, ABC):
 
     def after_step(self) -> None:
         """Do what follows the optimiser's step, such as moving a teacher."""
+
+    @classmethod
+    def network_settings(cls, settings: ModelSettings) -> BaseModel:
+        """Return the part of the settings that the network is built from."""
+        return settings.encoder
+
+    @classmethod
+    def new_encoder(cls, settings: ModelSettings) -> Network:
+        """Return the network with fresh weights from torch's global generator."""
+        return cls.network(cls.network_settings(settings))
+
+    @classmethod
+    def encoder_size(cls, settings: ModelSettings) -> EncoderSize:
+        """Return the size of the network, taken from a copy without memory for its weights."""
+        with torch.device("meta"):
+            encoder = cls.new_encoder(settings).eval()
+            features = encoder(torch.empty(1, WINDOW_SAMPLES)).shape[1]
+        return EncoderSize(features, sum(p.numel() for p in encoder.parameters()))

@@ -19,7 +19,6 @@ class MixingUp(Contrast):
     product of two time series from the same subject") is ``mixing_partner = "subject"``.
     """
 
-    name = "mixing-up"
     deviations = (
         "The partner of a window comes from the batch, as its authors do; the DEAPS paper's "
         "sentence says from the same subject (contrast.mixing_partner).",

@@ -17,7 +17,6 @@ class Pclr(Contrast):
     (the paper).
     """
 
-    name = "pclr"
     deviations = (
         "Other windows of a row's subject are left out of the denominator "
         "(contrast.exclude_same_subject).",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deaps.config import ModelSettings
+from deaps.config import ModelSettings, TfcSettings
 from deaps.losses.tfc import tfc_terms
 from deaps.methods.interface import Method
 from deaps.methods.tfc_augmentation import Draws, augment_frequency, augment_time
-from deaps.models.tfc_model import TFC, spectrum
+from deaps.models.tfc_model import TfcModel, spectrum
 from deaps.sampling.batch import Batch, Views
 from deaps.training.distributed import gather_rows
 
@@ -21,20 +21,25 @@ class Tfc(Method):
     the input signal" (the paper). The model with its projectors is what is kept.
     """
 
-    name = "tf-c"
     deviations = (
         "Attention stays within a window, so that a representation does not depend on its "
         "neighbours; the public code lets it run across the batch (tfc.attention).",
         "No dropout: random drops would differ with the number of processes.",
         "The augmented spectrum is the sum of a thinned and a raised one.",
     )
+    network = TfcModel
     views = Views.SINGLE
-    encoder: TFC
+    encoder: TfcModel
 
     def __init__(self, settings: ModelSettings) -> None:
-        super().__init__()
+        super().__init__(settings)
         self.settings = settings.tfc
-        self.encoder = TFC(settings.tfc)
+        self.encoder = TfcModel(settings.tfc)
+
+    @classmethod
+    def network_settings(cls, settings: ModelSettings) -> TfcSettings:
+        """Return TF-C's own settings."""
+        return settings.tfc
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
         """Return ``loss`` and its terms ``time``, ``frequency`` (unweighted) and ``between``."""

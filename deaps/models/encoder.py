@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from deaps.config import EncoderSettings
+from deaps.models.network import Network
 
 WINDOW = 1000
 PATCH = 20
@@ -69,18 +70,20 @@ class Block(nn.Module):
         return tokens + self.perceptron(self.perceptron_norm(tokens))
 
 
-class Encoder(nn.Module):
+class Encoder(Network):
     """Windows, float (n, 1000), to representations, (n, 128).
 
     Windows do not see each other, so that encoding them in chunks changes nothing but speed
     and memory.
     """
 
+    architecture = "encoder"
+    settings_type = EncoderSettings
     positions: Tensor
 
     def __init__(self, settings: EncoderSettings | None = None) -> None:
         super().__init__()
-        settings = settings or EncoderSettings()
+        self.settings = settings = settings or EncoderSettings()
         after_embedding = settings.norm == "embedding"
         self.chunk = settings.chunk
         self.embedding = nn.Sequential(

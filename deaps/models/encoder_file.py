@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 from safetensors import SafetensorError, safe_open
-from torch import nn
 
-from deaps.config import EncoderSettings, TfcSettings
+from deaps.methods.registry import find_method
 from deaps.models.encoder import Encoder
-from deaps.models.tfc_model import TFC
+from deaps.models.network import Network
 from storage.config import Normalisation
 from storage.errors import DeapsError
 
@@ -27,13 +25,11 @@ class EncoderFileError(DeapsError):
     """A file that is not an encoder of ours; the message says why."""
 
 
-def about_encoder(run: Run, step: int) -> dict[str, str]:
+def about_encoder(run: Run, encoder: Network, step: int) -> dict[str, str]:
     """Return what an encoder's file says of itself."""
-    is_tfc = run.plan.method == "tf-c"
-    settings = run.plan.model.tfc if is_tfc else run.plan.model.encoder
     return {
-        "architecture": "tfc" if is_tfc else "encoder",
-        "settings": settings.model_dump_json(),
+        "architecture": encoder.architecture,
+        "settings": encoder.settings.model_dump_json(),
         "method": run.plan.method,
         "run": run.name,
         "snapshot": run.snapshot_id,
@@ -59,7 +55,7 @@ def read_about(path: Path) -> dict[str, str]:
         raise EncoderFileError(
             f"{path} is not a safetensors file; pickles are not loaded"
         ) from None
-    if about.get("architecture") not in ("encoder", "tfc"):
+    if not {"architecture", "settings"} <= about.keys():
         raise EncoderFileError(f"{path} does not say that it is an encoder of this project")
     return about
 
@@ -70,7 +66,7 @@ def normalisation_of(path: Path | str | None = None) -> Normalisation:
     return TypeAdapter[Normalisation](Normalisation).validate_python(said)
 
 
-def load_encoder(path: Path | str | None = None) -> nn.Module:
+def load_encoder(path: Path | str | None = None) -> Network:
     """Return the encoder in a file, ready for use: windows (n, 1000) to representations.
 
     Without ``path`` it is the encoder that is shipped with the package.
@@ -79,11 +75,23 @@ def load_encoder(path: Path | str | None = None) -> nn.Module:
 
     file = SHIPPED if path is None else Path(path)
     about = read_about(file)
-    settings = json.loads(about["settings"])
-    module: nn.Module
-    if about["architecture"] == "tfc":
-        module = TFC(TfcSettings.model_validate(settings))
-    else:
-        module = Encoder(EncoderSettings.model_validate(settings))
+    network = _network(file, about)
+    module = network(network.settings_type.model_validate_json(about["settings"]))
     module.load_state_dict(load_file(file))
     return module.eval().requires_grad_(False)
+
+
+def _network(file: Path, about: dict[str, str]) -> type[Network]:
+    """Return the class of the network in a file: the common encoder, or its method's own."""
+    if about["architecture"] == Encoder.architecture:
+        return Encoder
+    try:
+        network = find_method(about.get("method", "")).load().network
+    except DeapsError as error:
+        raise EncoderFileError(f"{file} cannot be loaded: {error}") from None
+    if network.architecture != about["architecture"]:
+        raise EncoderFileError(
+            f"{file} holds a network {about['architecture']!r}; method {about['method']!r} has "
+            f"{network.architecture!r} here"
+        )
+    return network

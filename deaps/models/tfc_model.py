@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from deaps.config import TfcSettings
 from deaps.models.heads import head
+from deaps.models.network import Network
 
 WIDTH = 1000
 LAYERS = 2
@@ -93,12 +94,15 @@ class TfcLayer(nn.Module):
         return self.feed_forward_norm(rows + self.feed_forward(rows))
 
 
-class TFC(nn.Module):
+class TfcModel(Network):
     """Windows, float (n, 1000), to [z_t, z_f], (n, 256), of time and frequency."""
+
+    architecture = "tfc"
+    settings_type = TfcSettings
 
     def __init__(self, settings: TfcSettings | None = None) -> None:
         super().__init__()
-        settings = settings or TfcSettings()
+        self.settings = settings = settings or TfcSettings()
         self.across_batch = settings.attention == "batch"
         self.time_encoder = _transformer(across_batch=self.across_batch)
         self.frequency_encoder = _transformer(across_batch=self.across_batch)

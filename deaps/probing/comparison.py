@@ -9,19 +9,13 @@ from typing import NamedTuple
 import duckdb
 
 from deaps import evaluation
-from deaps.benchmarks import BENCHMARKS, Benchmark
+from deaps.benchmarks import all_benchmarks
+from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
 from deaps.experiment import Experiment
 from deaps.probing.labelled_windows import NotRunError
 from deaps.probing.plan import Plan, plan_benchmark
 from deaps.probing.representations import FeatureFile
-
-EVOLVING = ("afib-transfer", "challenge2017", "inner-folds", "inner-few")
-"""Benchmarks that are followed over a training: the paper's two, and the inner folds, by which
-an encoder may be chosen."""
-
-INSTEAD = {"afib-transfer": "afib-loo"}
-"""What is followed where the first cannot be run."""
 
 
 class OutcomeKey(NamedTuple):
@@ -43,7 +37,7 @@ def plan_benchmarks(
     ``roots`` says where each configured data set lies.
     """
     plans, not_run = {}, {}
-    for benchmark in BENCHMARKS.values():
+    for benchmark in all_benchmarks().values():
         try:
             plans[benchmark.name] = plan_benchmark(benchmark, index, settings)
         except NotRunError as error:
@@ -65,8 +59,9 @@ def _missing_data(
 
 def followed_benchmarks(plans: Mapping[str, Plan]) -> list[str]:
     """Return the benchmarks that are run at every encoder file."""
-    wanted = [name if name in plans else INSTEAD.get(name, name) for name in EVOLVING]
-    return [name for name in dict.fromkeys(wanted) if name in plans]
+    followed = [benchmark for benchmark in all_benchmarks().values() if benchmark.followed]
+    wanted = [b.name if b.name in plans else b.stand_in for b in followed]
+    return [name for name in dict.fromkeys(wanted) if name is not None and name in plans]
 
 
 def list_outcomes(
@@ -110,7 +105,7 @@ def benchmark_records(
                 if key.benchmark == name and key.step is None
             ),
         )
-        for name, benchmark in BENCHMARKS.items()
+        for name, benchmark in all_benchmarks().items()
     )
 
 
@@ -144,12 +139,13 @@ def trial_records(experiment: Experiment, outcomes: Outcomes) -> tuple[evaluatio
 
 
 def _inner_scores(representation: str, outcomes: Outcomes) -> dict[str, float]:
+    benchmarks = all_benchmarks()
     return {
         key.benchmark: outcome.scores[0].value
         for key, outcome in outcomes.items()
         if key.representation == representation
         and key.step is None
-        and not BENCHMARKS[key.benchmark].reported
+        and not benchmarks[key.benchmark].reported
     }
 
 

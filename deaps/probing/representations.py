@@ -9,7 +9,7 @@ from pathlib import Path
 from deaps.evaluation import Representation
 from deaps.experiment import FinishedRun, Trained
 from deaps.floors.classical import FEATURE_NAMES
-from deaps.methods import METHODS
+from deaps.methods import find_method
 from deaps.models.encoder import WIDTH
 from deaps.probing.examples import Windows
 from deaps.probing.feature_source import FeatureSource
@@ -97,18 +97,19 @@ _FLOORS = (
 
 def _record(finished: FinishedRun) -> Representation:
     trained, run = finished.trained, finished.run
-    plan, is_tfc = run.plan, run.plan.method == "tf-c"
+    plan, method = run.plan, find_method(run.plan.method).load()
+    size = method.encoder_size(plan.model)
     return Representation(
         name=trained.name,
         label=trained.label,
         role=trained.role,
-        features=2 * WIDTH if is_tfc else WIDTH,
-        parameters=32_623_328 if is_tfc else 1_192_616,
+        features=size.features,
+        parameters=size.parameters,
         run=run.name,
         iterations=plan.iterations,
         batch=plan.training.batch,
         seed=plan.training.seed,
-        deviations=(*METHODS[plan.method].deviations, *_own_settings(trained)),
+        deviations=(*method.deviations, *_own_settings(trained)),
     )
 
 

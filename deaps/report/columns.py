@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from deaps.evaluation import Benchmark
+from deaps.methods import DEAPS
 from deaps.paper import paper_figure
 
-_PAPER_METHOD = "deaps"
+_PAPER_METHOD = DEAPS.name
 """The paper prints every column for it."""
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from deaps.config import ModelSettings, SamplingSettings, TrainingSettings
+from deaps.methods.registry import find_method
 from storage.atomic import replacing
 from storage.config import Normalisation
 from storage.digest import digest_of
@@ -44,15 +45,16 @@ class TrainingPlan:
     @property
     def iterations(self) -> int:
         """Steps of this method."""
-        is_tfc = self.method == "tf-c"
-        return self.training.tfc_iterations if is_tfc else self.training.iterations
+        return find_method(self.method).iterations(self.training)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, in the words of the configuration."""
+        # Empty, it is left out: runs from before there was such a table keep their names.
+        without = set() if self.model.own else {"own"}
         return {
             "method": self.method,
             "normalise": self.normalise,
-            "model": self.model.model_dump(mode="json"),
+            "model": self.model.model_dump(mode="json", exclude=without),
             "sampling": self.sampling.model_dump(mode="json"),
             "training": self.training.model_dump(mode="json"),
         }
@@ -120,13 +122,15 @@ def open_run(folder: Path) -> Run:
     ------
     RunError
         If there is none.
+    DeapsError
+        If its method is not registered here.
     """
     try:
         values = tomllib.loads((folder / CONFIG_NAME).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RunError(f"no run at {folder}: it has no {CONFIG_NAME}") from None
     plan = TrainingPlan(
-        method=values["method"],
+        method=find_method(values["method"]).name,
         model=ModelSettings.model_validate(values["model"]),
         sampling=SamplingSettings.model_validate(values["sampling"]),
         training=TrainingSettings.model_validate(values["training"]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated
 
 import typer
 
@@ -14,11 +14,7 @@ from flows.cli.options import (
     config_text,
     flow_context,
     settings_from,
-    stop,
 )
-
-if TYPE_CHECKING:
-    from deaps.config import MethodName
 
 Encoder = Annotated[
     Path | None, typer.Option(help="Encoder file (default: the one that is shipped).")
@@ -38,16 +34,16 @@ def train(
 
     Example: deaps train --method deaps --set training.iterations=1000
     """
-    from deaps.config import METHOD_NAMES
+    from deaps.methods import find_method
 
     settings = settings_from(preset, config, overrides)
-    if unknown := [name for name in method or () if name not in METHOD_NAMES]:
-        stop(f"no method {unknown[0]!r}; possible: {', '.join(METHOD_NAMES)}")
+    for name in method or ():
+        find_method(name)
     with flow_context(settings):
         from flows.train import train as train_flow
 
         names = train_flow(
-            methods=cast("list[MethodName] | None", method),
+            methods=method,
             preset=preset,
             config=config_text(config),
             overrides=overrides,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from deaps.benchmarks import OTHER_BENCHMARKS
 from deaps.evaluation import EVALUATION_NAME, Evaluation, write_evaluation
 from flows.config import Settings
 from storage.digest import digest_of
@@ -22,7 +23,9 @@ def evaluation_id(settings: Settings, snapshot_id: str, runs: Iterable[str]) -> 
     sections = settings.model_dump(
         mode="json", include={"store": {"normalise"}, "experiment": True, "benchmarks": True}
     )
-    return digest_of(_VERSION, snapshot_id, sorted(runs), sections)[:_ID_LENGTH]
+    # Without benchmarks of other packages, the name is what it was before there could be any.
+    others = [sorted(names)] if (names := OTHER_BENCHMARKS.all()) else []
+    return digest_of(_VERSION, snapshot_id, sorted(runs), sections, *others)[:_ID_LENGTH]
 
 
 def evaluation_folder(store: Path, name: str) -> Path:

@@ -8,19 +8,10 @@ from collections.abc import Iterable, Iterator
 from deaps.config import MethodName, ModelSettings
 from deaps.evaluation import Ablation, AblationRow
 from deaps.experiment import Experiment, Trained
-from deaps.ladder import LADDER
-from deaps.paper import FEATURES, SPAN_S
+from deaps.methods import DEAPS, find_method
+from deaps.paper import FEATURES, LADDER, SPAN_S
 from deaps.training.run_folder import TrainingPlan
 from flows.config import Settings, overridden
-
-LABELS = {
-    "deaps": "DEAPS",
-    "byol": "BYOL",
-    "pclr": "PCLR",
-    "clocs": "CLOCS",
-    "mixing-up": "Mixing-Up",
-    "tf-c": "TF-C",
-}
 
 _Rung = tuple[str, MethodName, Iterable[str], dict[str, float]]
 """Label, method, overrides, and the paper's accuracies."""
@@ -32,7 +23,7 @@ def plan_experiment(settings: Settings) -> Experiment:
     for method in settings.experiment.methods:
         changed = settings.experiment.tuned.get(method, ())
         plan = method_plan(settings, method)
-        _add(trained, Trained(method, LABELS[method], "method", plan, changed))
+        _add(trained, Trained(method, find_method(method).label, "method", plan, changed))
     ablations = tuple(_ablations(settings, trained))
     for name, trial in settings.experiment.trials.items():
         plan = training_plan(overridden(settings, trial.overrides), trial.method)
@@ -51,7 +42,11 @@ def method_plan(
 def training_plan(settings: Settings, method: str) -> TrainingPlan:
     """Return the plan of training ``method`` with just these settings."""
     model = ModelSettings(
-        encoder=settings.encoder, deaps=settings.deaps, contrast=settings.contrast, tfc=settings.tfc
+        encoder=settings.encoder,
+        deaps=settings.deaps,
+        contrast=settings.contrast,
+        tfc=settings.tfc,
+        own=settings.methods.of(method),
     )
     return TrainingPlan(
         method=method,
@@ -65,11 +60,11 @@ def training_plan(settings: Settings, method: str) -> TrainingPlan:
 def _ablations(settings: Settings, trained: dict[str, Trained]) -> Iterator[Ablation]:
     experiment = settings.experiment
     spans: list[_Rung] = [
-        (f"span {span} s", "deaps", (f"sampling.triplet_span_s={span}",), SPAN_S.get(span, {}))
+        (f"span {span} s", DEAPS.name, (f"sampling.triplet_span_s={span}",), SPAN_S.get(span, {}))
         for span in experiment.spans_s
     ]
     features: list[_Rung] = [
-        (f"{n} features", "deaps", (f"deaps.features={n}",), FEATURES.get(n, {}))
+        (f"{n} features", DEAPS.name, (f"deaps.features={n}",), FEATURES.get(n, {}))
         for n in experiment.features
     ]
     rungs: list[_Rung] = [

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from deaps.training.metrics import LINES_NAME
 from deaps.training.run_folder import CONFIG_NAME, Run, open_run
 from flows.monitoring.log_tail import read_tail
+from storage.errors import DeapsError
 from storage.layout import RUNS_FOLDER
 
 RunState = Literal["prepared", "running", "stopped", "finished", "unreadable"]
@@ -51,7 +52,8 @@ def _status(folder: Path) -> RunStatus:
     at = datetime.fromtimestamp(written, UTC)
     try:
         run = open_run(folder)
-    except (OSError, ValueError, KeyError):  # TOML's and pydantic's errors are ValueErrors
+    # TOML's and pydantic's errors are ValueErrors.
+    except (DeapsError, OSError, ValueError, KeyError):
         return RunStatus(folder.name, "", "unreadable", 0, 0, at, "")
     row = _last_row(folder)
     state = _state(run, row, time.time() - written)

@@ -14,6 +14,7 @@ from deaps.models.encoder import Encoder
 from deaps.models.onnx_export import export_onnx
 from deaps.training.checkpoints import save_encoder
 from storage import WindowStore
+from storage.errors import DeapsError
 from tests.deaps.training.training_store import WINDOWS, make_training_store
 
 
@@ -42,7 +43,7 @@ def test_embeddings_carry_their_windows_ids(store: Path, encoder: Encoder, tmp_p
 
 
 def test_unknown_data_set_is_named(store: Path, encoder: Encoder, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no windows of data set 'nothing'"):
+    with pytest.raises(DeapsError, match="no windows of data set 'nothing'"):
         embed_dataset(store, "nothing", encoder, tmp_path / "e.parquet")
 
 

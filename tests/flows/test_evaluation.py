@@ -5,43 +5,36 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
 import pytest
-import torch
 from typer.testing import CliRunner
 
 from deaps.evaluation import Evaluation, read_evaluation
-from deaps.exhibits.collection import ExhibitMaker
 from deaps.probing.comparison import (
     Outcomes,
-    benchmark_records,
     followed_benchmarks,
     list_outcomes,
     plan_benchmarks,
 )
 from deaps.probing.examples import Windows
 from deaps.probing.plan import windows_of
-from deaps.probing.representations import missing_features, representation_records
-from deaps.train import train_run
-from deaps.training.run_folder import create_run
 from flows.cli import app
 from flows.config import ExecutionSettings, Settings, load_settings, overridden
 from flows.evaluate import list_features
-from flows.experiment.feature_jobs import SnapshotChangedError, WindowSource, fill_missing
+from flows.experiment.feature_jobs import SnapshotChangedError, WindowSource
 from flows.experiment.fold_jobs import run_folds
 from flows.experiment.folder import is_complete, keep_evaluation, result_rows
-from flows.experiment.provenance import provenance
 from flows.experiment.state import NothingTrainedError, load_state
 from flows.runtime.dask_pool import worker_pool
 from storage.publish import republish
 from storage.snapshot import open_index
-from storage.window_store import WindowStore
 from tests.deaps.probing.labelled_store import make_labelled_store
+from tests.flows.inline_evaluation import evaluate_inline, one_worker, train_some
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -59,12 +52,8 @@ OVERRIDES = (
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    from distributed import Client
-
-    with Client(
-        processes=False, n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0"
-    ) as c:
-        yield c
+    with one_worker() as client:
+        yield client
 
 
 @pytest.fixture(scope="module")
@@ -72,40 +61,13 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """A labelled store with two methods and a trial trained; DEAPS needs longer recordings."""
     root = make_labelled_store(tmp_path_factory.mktemp("evaluated"))
     settings = load_settings(overrides=[f"store.root={root}", *OVERRIDES])
-    for trained in load_state(settings).experiment.trained:
-        if trained.name in ("byol", "pclr", "hot"):
-            train_run(create_run(root, trained.plan).folder, device="cpu")
+    train_some(settings, "byol", "pclr", "hot")
     return settings
 
 
 @pytest.fixture(scope="module")
 def measured(settings: Settings, client: Client) -> tuple[Evaluation, Outcomes]:
-    state = load_state(settings)
-    with open_index(settings.store.root) as index:
-        plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots())
-        windows = windows_of(plans.values())
-        files = list_features(state, windows)
-        source = WindowSource(settings.store.root, state.snapshot_id)
-        fill_missing(source, files, windows, client=client, device=torch.device("cpu"))
-        outcomes = run_folds(list_outcomes(files, plans, {"hot"}), plans, client)
-        exhibits = ExhibitMaker(
-            index,
-            WindowStore(settings.store.root),
-            plans,
-            files,
-            methods=settings.experiment.methods,
-            seed=0,
-        ).make(state.runs, outcomes)
-        evaluation = Evaluation(
-            id=state.name,
-            title="made",
-            representations=representation_records(state.finished, files),
-            benchmarks=benchmark_records(settings.benchmarks, plans, not_run, outcomes),
-            provenance=provenance(settings, index, files, (), "test"),
-            **{f.name: getattr(exhibits, f.name) for f in fields(exhibits)},
-        )
-    assert not missing_features(files)
-    return evaluation, outcomes
+    return evaluate_inline(settings, client, trials={"hot"})
 
 
 @pytest.mark.slow

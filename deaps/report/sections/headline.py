@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deaps.evaluation import Benchmark, Evaluation, Representation, Role, Score
+from deaps.methods import DEAPS
 from deaps.report.cells import UNDEFINED, accuracy_cell, paper_cell
 from deaps.report.parts import (
     Body,
@@ -122,7 +123,7 @@ def _floor(evaluation: Evaluation, benchmark: Benchmark, best: float) -> str:
 def _place_of_deaps(order: Sequence[tuple[Representation, Score]]) -> str:
     """Return where DEAPS stands, if it was tested and does not lead."""
     for one, score in order:
-        if one.name == "deaps" and score.value < order[0][1].value:
+        if one.name == DEAPS.name and score.value < order[0][1].value:
             place = 1 + sum(other.value > score.value for _, other in order)
             where = f"{ordinal(place)} of {len(order)}"
             return f" {one.label} is {where} with {percentage(score.value)}."

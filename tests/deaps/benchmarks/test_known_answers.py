@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deaps.benchmarks import BENCHMARKS
+from deaps.benchmarks import paper_benchmarks
 from deaps.config import BenchmarkSettings
 from deaps.probing.fold_job import FoldJob
 from deaps.probing.labelled_windows import NotRunError
@@ -25,7 +25,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def planned(store: Path, name: str, settings: BenchmarkSettings = SETTINGS) -> Plan:
     with open_index(store) as index:
-        return plan_benchmark(BENCHMARKS[name], index, settings)
+        return plan_benchmark(paper_benchmarks()[name], index, settings)
 
 
 def accuracy(plan: Plan, values: np.ndarray) -> float:
@@ -34,7 +34,7 @@ def accuracy(plan: Plan, values: np.ndarray) -> float:
     return outcome(plan, "made", predictions).scores[0].value
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize("name", paper_benchmarks())
 def test_separable_features_give_100_percent(store: Path, name: str) -> None:
     plan = planned(store, name)
     rng = np.random.default_rng(0)
@@ -42,7 +42,7 @@ def test_separable_features_give_100_percent(store: Path, name: str) -> None:
     assert accuracy(plan, corners + 0.1 * rng.standard_normal(corners.shape)) == 1.0
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize("name", paper_benchmarks())
 def test_features_that_know_nothing_give_chance(store: Path, name: str) -> None:
     plan = planned(store, name)
     rng = np.random.default_rng(0)
@@ -119,6 +119,6 @@ def test_a_data_set_that_lacks_what_is_needed_gives_a_reason(
 
 
 def test_windows_of_all_benchmarks_are_named_once(store: Path) -> None:
-    windows = windows_of([planned(store, name) for name in BENCHMARKS])
+    windows = windows_of([planned(store, name) for name in paper_benchmarks()])
     assert len(np.unique(windows.key)) == len(windows)
     assert (np.diff(windows.key) > 0).all()

@@ -12,12 +12,13 @@ from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from deaps.config import DeapsSettings, ModelSettings, TfcSettings
-from deaps.methods import METHODS, Method, build_method
+from deaps.methods import PAPER_METHODS, build_method
+from deaps.methods.interface import Method
 from deaps.sampling.batch import Batch
 from tests.deaps.sampling.made_batches import made_batch
 
 WORLD = 2
-CASES = {name: (name, ModelSettings()) for name in METHODS} | {
+CASES = {name: (name, ModelSettings()) for name in PAPER_METHODS} | {
     "covariance rung": ("deaps", ModelSettings(deaps=DeapsSettings(gradual=False))),
     "tf-c across the batch": ("tf-c", ModelSettings(tfc=TfcSettings(attention="batch"))),
 }

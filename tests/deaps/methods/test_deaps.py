@@ -10,6 +10,7 @@ from deaps.losses.gradual import Triplet, gradual_loss, gradual_mask
 from deaps.methods.byol import Byol
 from deaps.methods.deaps import Deaps
 from deaps.sampling.batch import Views
+from storage.errors import DeapsError
 from tests.deaps.sampling.made_batches import made_batch
 
 
@@ -87,5 +88,5 @@ def test_after_step_moves_the_teacher_by_tau() -> None:
 
 
 def test_more_features_than_there_are_is_told() -> None:
-    with pytest.raises(ValueError, match=r"deaps.features is 257, but .* 256 .* masked = false"):
+    with pytest.raises(DeapsError, match=r"deaps.features is 257, but .* 256 .* masked = false"):
         made(features=257)

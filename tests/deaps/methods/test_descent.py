@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from deaps.config import ModelSettings
-from deaps.methods import METHODS, build_method
+from deaps.methods import PAPER_METHODS, build_method
 from tests.deaps.sampling.made_batches import made_batch
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", PAPER_METHODS)
 def test_twenty_steps_lower_the_loss(name: str, device: torch.device) -> None:
     torch.manual_seed(0)
     method = build_method(name, ModelSettings()).to(device)
@@ -27,7 +27,7 @@ def test_twenty_steps_lower_the_loss(name: str, device: torch.device) -> None:
     assert losses[-1] < 0.8 * losses[0]
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", PAPER_METHODS)
 def test_autocast_gives_float32_losses_near_those_without(name: str, device: torch.device) -> None:
     torch.manual_seed(0)
     method = build_method(name, ModelSettings()).to(device)
@@ -39,7 +39,7 @@ def test_autocast_gives_float32_losses_near_those_without(name: str, device: tor
     assert cast.item() == pytest.approx(method(batch)["loss"].item(), rel=0.05)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", PAPER_METHODS)
 def test_terms_are_scalars_without_history_but_for_the_loss(name: str) -> None:
     method = build_method(name, ModelSettings())
     terms = method(made_batch(method.views, 3))

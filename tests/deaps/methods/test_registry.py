@@ -1,16 +1,21 @@
+"""Methods by name: the paper's six, their sizes and steps, and what is known without torch."""
+
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
-from deaps.config import ContrastSettings, DeapsSettings, ModelSettings
-from deaps.ladder import LADDER
-from deaps.methods import METHODS, build_method
+from deaps.config import ContrastSettings, DeapsSettings, ModelSettings, TrainingSettings
+from deaps.methods import BYOL, DEAPS, PAPER_METHODS, TF_C, build_method, find_method
 from deaps.methods.byol import Byol
 from deaps.methods.deaps import Deaps
 from deaps.methods.mixing_up import MixingUp
+from deaps.paper import LADDER
 from deaps.sampling.batch import Views
+from storage.errors import DeapsError
 
 VIEWS = {
     "deaps": Views.QUADRUPLE,
@@ -22,16 +27,50 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize("name", METHODS)
+def test_the_papers_methods_are_registered_in_the_order_of_the_report() -> None:
+    assert tuple(VIEWS) == PAPER_METHODS
+
+
+@pytest.mark.parametrize("name", PAPER_METHODS)
 def test_methods_are_built_by_name(name: str) -> None:
     method = build_method(name, ModelSettings())
-    assert method.name == name
+    assert isinstance(method, find_method(name).load())
     assert method.views == VIEWS[name]
 
 
-def test_unknown_method_is_told_with_the_nearest() -> None:
-    with pytest.raises(ValueError, match=r"'DEAP'; did you mean 'deaps'\? .*mixing-up, tf-c"):
+def test_unknown_method_is_answered_with_the_nearest() -> None:
+    with pytest.raises(DeapsError, match=r"'DEAP': did you mean 'deaps'\? .*mixing-up, tf-c"):
         build_method("DEAP", ModelSettings())
+
+
+def test_size_of_the_encoder_is_that_of_the_paper() -> None:
+    assert find_method("byol").load().encoder_size(ModelSettings()) == (128, 1_192_616)
+
+
+def test_size_of_tfc_is_that_of_the_paper() -> None:
+    assert find_method("tf-c").load().encoder_size(ModelSettings()) == (256, 32_623_328)
+
+
+def test_tfc_alone_has_its_own_number_of_steps() -> None:
+    training = TrainingSettings(iterations=30, tfc_iterations=75)
+    steps = {name: find_method(name).iterations(training) for name in PAPER_METHODS}
+    assert steps == dict.fromkeys(PAPER_METHODS, 30) | {TF_C.name: 75}
+
+
+def test_labels_are_the_papers_spelling() -> None:
+    labels = [find_method(name).label for name in PAPER_METHODS]
+    assert labels == ["DEAPS", "BYOL", "PCLR", "CLOCS", "Mixing-Up", "TF-C"]
+
+
+def test_the_command_line_and_settings_do_without_torch() -> None:
+    code = (
+        "import sys; import flows.cli; from flows.config import load_settings; "
+        "from flows.experiment.plan import plan_experiment; "
+        "plan = plan_experiment(load_settings(preset='paper')).trained[0].plan; plan.iterations; "
+        "print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "False\n"
 
 
 def test_mixing_with_the_same_subject_draws_pairs() -> None:
@@ -42,10 +81,11 @@ def test_mixing_with_the_same_subject_draws_pairs() -> None:
 @pytest.mark.parametrize(("name", "overrides"), LADDER.values(), ids=list(LADDER))
 def test_rungs_override_settings_that_exist(name: str, overrides: dict[str, Any]) -> None:
     settings = ModelSettings(deaps=DeapsSettings(**overrides))
-    assert build_method(name, settings).name == name
+    assert isinstance(build_method(name, settings), find_method(name).load())
 
 
 def test_byol_is_deaps_without_what_it_adds() -> None:
+    assert (DEAPS.load(), BYOL.load()) == (Deaps, Byol)
     byol = Byol(ModelSettings())
     bare = Deaps(ModelSettings(deaps=DeapsSettings(gradual=False, covariance_weight=0)))
     assert list(byol.state_dict()) == list(bare.state_dict())

@@ -5,22 +5,22 @@ import torch
 from torch import nn
 
 from deaps.config import TfcSettings
-from deaps.models.tfc_model import TFC, TfcLayer, spectrum
+from deaps.models.tfc_model import TfcLayer, TfcModel, spectrum
 
 WINDOWS = torch.randn(5, 1000, generator=torch.Generator().manual_seed(0))
 
 
 @pytest.fixture(scope="module")
-def model() -> TFC:
+def model() -> TfcModel:
     torch.manual_seed(0)
-    return TFC().eval()
+    return TfcModel().eval()
 
 
-def test_parameter_count_is_the_papers(model: TFC) -> None:
+def test_parameter_count_is_the_papers(model: TfcModel) -> None:
     assert sum(p.numel() for p in model.parameters()) == 32_623_328
 
 
-def test_evaluated_are_both_projections(model: TFC) -> None:
+def test_evaluated_are_both_projections(model: TfcModel) -> None:
     views = model.both(WINDOWS)
     assert views.time.shape == views.frequency.shape == (5, 1000)
     expected = torch.cat([views.time_projection, views.frequency_projection], dim=1)
@@ -28,13 +28,13 @@ def test_evaluated_are_both_projections(model: TFC) -> None:
     torch.testing.assert_close(model(WINDOWS), expected)
 
 
-def test_window_attention_does_not_see_neighbours(model: TFC) -> None:
+def test_window_attention_does_not_see_neighbours(model: TfcModel) -> None:
     torch.testing.assert_close(model(WINDOWS[:1])[0], model(WINDOWS)[0], atol=1e-5, rtol=0)
 
 
 def test_batch_attention_sees_neighbours() -> None:
     torch.manual_seed(0)
-    model = TFC(TfcSettings(attention="batch")).eval()
+    model = TfcModel(TfcSettings(attention="batch")).eval()
     assert (model(WINDOWS[:2])[0] - model(WINDOWS)[0]).abs().max() > 1e-3
 
 

@@ -15,6 +15,7 @@ from deaps.sampling.batch import Views
 from deaps.sampling.sampler import Sampler, open_sampler
 from deaps.sampling.window_pool import NotEnoughDataError, WindowPool, load_pool
 from storage import open_index
+from storage.errors import DeapsError
 from tests.deaps.sampling.made_visits import Visit, pool_of, publish_visits, two_visits, whole
 from tests.deaps.sampling.test_sampler_rules import visits_of_subjects
 from tests.storage.made_store import make_row, publish_rows, quarantined, write_recording
@@ -75,7 +76,7 @@ def test_windows_in_another_order_are_sorted() -> None:
 
 
 def test_two_windows_at_one_time_are_an_error() -> None:
-    with pytest.raises(ValueError, match="two windows of recording 1 start together"):
+    with pytest.raises(DeapsError, match="two windows of recording 1 start together"):
         pool_of([Visit("a", 1, (3, 3), (True, True))])
 
 
@@ -83,7 +84,7 @@ def test_a_window_off_the_grid_is_an_error(tmp_path: Path) -> None:
     start_s = np.array([0, 10, 23.5, 30])
     publish_rows(tmp_path, [write_recording(tmp_path, make_row(), 4, start_s=start_s,
                                             quality=np.zeros(4, np.int8))])  # fmt: skip
-    with pytest.raises(ValueError, match="recording 1 is no multiple of 10 s"):
+    with pytest.raises(DeapsError, match="recording 1 is no multiple of 10 s"):
         load_pool(tmp_path, SamplingSettings())
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from deaps.config import METHOD_NAMES
+from deaps.methods import PAPER_METHODS
 from flows.config import ConfigError, load_settings
 from flows.experiment.plan import method_plan, plan_experiment
 
@@ -64,7 +64,7 @@ def test_what_is_tuned_for_a_method_holds_for_it_and_its_rungs_alone() -> None:
 def test_train_trains_what_the_experiment_compares() -> None:
     settings = load_settings(preset="open")
     compared = {trained.name: trained.plan for trained in plan_experiment(settings).trained}
-    for method in METHOD_NAMES:
+    for method in PAPER_METHODS:
         assert method_plan(settings, method) == compared[method]
     assert compared["deaps"].training.learning_rate == 1e-3
 

@@ -1,0 +1,151 @@
+"""The recipe for a benchmark: one class and one call, and its row is in the report."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from deaps.benchmarks import OTHER_BENCHMARKS, all_benchmarks, register_benchmark
+from deaps.benchmarks.interface import Benchmark
+from deaps.config import BenchmarkSettings
+from deaps.evaluation import Evaluation
+from deaps.probing.comparison import followed_benchmarks
+from deaps.probing.examples import Examples, Fold
+from deaps.probing.folds import subject_folds
+from deaps.probing.labelled_windows import NotRunError, select_windows, window_examples
+from deaps.report.outline import report_sections
+from flows.config import Settings, load_settings
+from flows.experiment.state import load_state
+from storage.errors import DeapsError
+from tests.deaps.probing.labelled_store import make_labelled_store
+from tests.deaps.report.found_parts import rows, table
+from tests.flows.inline_evaluation import evaluate_inline, one_worker, train_some
+
+OVERRIDES = (
+    'sampling.datasets=["shhs"]', "training.batch=4", "training.iterations=2",
+    "training.evolution_every=1", "training.checkpoint_every=2", "training.metrics_every=1",
+    'experiment.methods=["byol"]', "experiment.ablations=[]", "experiment.classical=false",
+    "benchmarks.gender_subjects=20", "benchmarks.few_recordings=2", "benchmarks.few_draws=2",
+    "benchmarks.bootstrap=20",
+)  # fmt: skip
+
+
+class FirstHalf(Benchmark):
+    """Whether a window comes from the first half of its recording."""
+
+    name = "first-half"
+    title = "First half or second"
+    classes = ("first", "second")
+    followed = True
+
+    def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
+        return ("shhs",)
+
+    def protocol(self, settings: BenchmarkSettings) -> str:
+        return "Windows of the first and of the second half of each recording."
+
+    def examples(
+        self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
+    ) -> tuple[Examples, tuple[str, ...]]:
+        columns = select_windows(index, "shhs", "true")
+        return window_examples(columns, (columns["row"] >= 2).astype(np.int8)), ()
+
+    def folds(self, examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
+        return subject_folds(examples, settings.folds, settings.seed)
+
+
+class Impossible(FirstHalf):
+    """Cannot be run on any data; gender is followed instead."""
+
+    name = "impossible"
+    title = "Impossible"
+    stand_in = "gender"
+
+    def examples(
+        self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
+    ) -> tuple[Examples, tuple[str, ...]]:
+        raise NotRunError("there is nothing to test")
+
+
+@pytest.fixture
+def first_half() -> Iterator[Benchmark]:
+    yield register_benchmark(FirstHalf())
+    OTHER_BENCHMARKS.remove("first-half")
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    root = make_labelled_store(tmp_path_factory.mktemp("recipe"))
+    settings = load_settings(overrides=[f"store.root={root}", *OVERRIDES])
+    train_some(settings, "byol")
+    return settings
+
+
+@pytest.fixture
+def evaluation(settings: Settings, first_half: Benchmark) -> Evaluation:
+    with one_worker() as client:
+        return evaluate_inline(settings, client)[0]
+
+
+def test_it_is_run_followed_and_shown_after_the_papers(evaluation: Evaluation) -> None:
+    assert evaluation.benchmarks[-1].name == "first-half"
+    shown = rows(table(report_sections(evaluation), "table-first-half"))
+    assert shown["BYOL"].cells[0].text not in ("", "not run")
+    assert shown["random encoder"].cells[0].text not in ("", "not run")
+    (curve,) = (e for e in evaluation.evolution if e.benchmark == "first-half")
+    assert curve.steps == (0, 1, 2)
+
+
+def test_an_evaluation_without_it_is_another_evaluation(
+    settings: Settings, request: pytest.FixtureRequest
+) -> None:
+    before = load_state(settings).name
+    request.getfixturevalue("first_half")
+    assert load_state(settings).name != before
+
+
+def test_what_stands_in_for_it_is_followed_where_it_cannot_be_run() -> None:
+    plans = dict.fromkeys(["gender", "afib-loo", "challenge2017"])
+    register_benchmark(Impossible())
+    try:
+        assert followed_benchmarks(plans) == ["afib-loo", "challenge2017", "gender"]  # type: ignore[arg-type]
+    finally:
+        OTHER_BENCHMARKS.remove("impossible")
+
+
+def test_the_name_of_one_of_the_papers_is_refused() -> None:
+    class Again(FirstHalf):
+        name = "gender"
+
+    with pytest.raises(DeapsError, match="the paper's benchmark 'gender' has that name"):
+        register_benchmark(Again())
+
+
+def test_it_joins_by_an_entry_point(tmp_path: Path) -> None:
+    (tmp_path / "ours.py").write_text(
+        "from deaps.benchmarks import register_benchmark\n"
+        "from deaps.benchmarks.gender import Gender\n"
+        "class Ours(Gender):\n    name = 'ours'\n"
+        "register_benchmark(Ours())\n"
+    )
+    about = tmp_path / "ours-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: ours\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[deaps.benchmarks]\nours = ours\n")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); "
+        "from deaps.benchmarks import all_benchmarks; print(list(all_benchmarks())[-1])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "ours\n"
+
+
+def test_the_papers_benchmarks_are_followed_as_the_paper_has_it() -> None:
+    followed = [benchmark.name for benchmark in all_benchmarks().values() if benchmark.followed]
+    assert followed == ["afib-transfer", "challenge2017", "inner-folds", "inner-few"]
