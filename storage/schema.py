@@ -156,3 +156,17 @@ class WindowColumns:
     nonfinite: NDArray[np.bool_]
     rhythm: Sequence[str | None]
     rhythm_share: NDArray[np.float32]
+
+
+_GATE_VIEW = (
+    "CREATE OR REPLACE {kind} passed_windows AS SELECT * FROM windows WHERE NOT ({rejected})"
+)
+
+
+def gate_view_sql(*, temporary: bool = False) -> str:
+    """Return the statement that makes the view of windows that the gate does not reject.
+
+    It is part of the index, or ``temporary``: for one connection alone.
+    """
+    kind = "TEMP VIEW" if temporary else "VIEW"
+    return _GATE_VIEW.format(kind=kind, rejected=" OR ".join(GATE_FLAGS))

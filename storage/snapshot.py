@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from storage.errors import DeapsError
-from storage.index.gate_view import gate_view_sql
 from storage.layout import index_path
-from storage.schema import SCHEMA_VERSION
+from storage.schema import SCHEMA_VERSION, gate_view_sql
 
 if TYPE_CHECKING:
     from datetime import datetime

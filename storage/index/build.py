@@ -8,13 +8,12 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from storage.index.gate_view import gate_view_sql
 from storage.index.identity import RecordingKey
 from storage.index.results import RunsAndResults
 from storage.index.signal_view import signal_view_sql
 from storage.index.window_rows import WindowFile, insert_windows
 from storage.recording_json import recording_to_dict, source_to_dict
-from storage.schema import DatasetRow, Quality, RecordingRow, Status
+from storage.schema import DatasetRow, Quality, RecordingRow, Status, gate_view_sql
 from storage.snapshot import sql_literal
 
 if TYPE_CHECKING:
