@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from deaps.methods.registry import find_method, method_names
+from deaps.method_registry import find_method, method_names
 from storage.config import SettingsSection
 from storage.errors import DeapsError
 

@@ -16,7 +16,7 @@ from storage.atomic import replacing
 EVALUATION_NAME = "evaluation.json"
 PAGE_NAME = "index.html"
 
-Role = Literal["method", "floor", "ablation", "trial"]
+RepresentationRole = Literal["method", "floor", "ablation", "trial"]
 """A trial is a choice tried on the inner folds alone."""
 
 
@@ -33,7 +33,7 @@ class Representation(Record):
     """Key by which the rest of the document refers to it, such as ``deaps`` or ``random``."""
     label: str
     """Name for people."""
-    role: Role
+    role: RepresentationRole
     features: int
     parameters: int | None = None
     """Of the encoder; None for classical features."""
@@ -101,7 +101,7 @@ class BenchmarkFacts(Record):
     """What was left out so that no recording stands on both sides, a sentence each."""
 
 
-class Benchmark(Record):
+class BenchmarkRecord(Record):
     """One experiment with a classifier on frozen features, for every representation."""
 
     name: str
@@ -276,7 +276,7 @@ class Evaluation(Record):
     id: str
     title: str
     representations: tuple[Representation, ...]
-    benchmarks: tuple[Benchmark, ...]
+    benchmarks: tuple[BenchmarkRecord, ...]
     pca: tuple[Pca, ...] = ()
     evolution: tuple[Evolution, ...] = ()
     ablations: tuple[Ablation, ...] = ()

@@ -88,10 +88,10 @@ def benchmark_records(
     plans: Mapping[str, Plan],
     not_run: Mapping[str, str],
     outcomes: Outcomes,
-) -> tuple[evaluation.Benchmark, ...]:
+) -> tuple[evaluation.BenchmarkRecord, ...]:
     """Return every benchmark as the report shows it, also those that were not run."""
     return tuple(
-        evaluation.Benchmark(
+        evaluation.BenchmarkRecord(
             name=name,
             title=benchmark.title,
             protocol=benchmark.protocol(settings),

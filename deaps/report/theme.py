@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from deaps.evaluation import Representation, Role
+from deaps.evaluation import Representation, RepresentationRole
 
 LIGHT: dict[str, str] = {
     "page": "#ffffff",
@@ -74,7 +74,7 @@ VARIABLES: dict[str, str] = {
 
 Dash: TypeAlias = tuple[float, tuple[float, ...] | None]
 
-_MARKERS: dict[Role, str] = {
+_MARKERS: dict[RepresentationRole, str] = {
     "method": "os^DvP",
     "floor": "X*",
     "ablation": "<>phdH",
@@ -111,7 +111,7 @@ def series_styles(representations: Sequence[Representation]) -> dict[str, Series
 
     Within a role no two agree in marker, colour and dash before all combinations are used.
     """
-    seen: dict[Role, int] = {}
+    seen: dict[RepresentationRole, int] = {}
     styles = {}
     for one in representations:
         place = seen.setdefault(one.role, 0)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from deaps.evaluation import Evaluation, Role
+from deaps.evaluation import Evaluation, RepresentationRole
 
-ROLE_TITLES: dict[Role, str] = {"method": "Methods", "floor": "Floors", "ablation": "Ablations"}
+ROLE_TITLES: dict[RepresentationRole, str] = {
+    "method": "Methods",
+    "floor": "Floors",
+    "ablation": "Ablations",
+}
 """Roles in the order of tables."""
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from deaps.config import ModelSettings, SamplingSettings, TrainingSettings
-from deaps.methods.registry import find_method
+from deaps.method_registry import find_method
 from storage.atomic import replacing
 from storage.config import Normalisation
 from storage.digest import digest_of

@@ -17,7 +17,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from deaps.methods import PAPER_METHODS
+from deaps.method_registry import PAPER_METHODS
 from deaps.methods.byol import Byol
 from deaps.models.encoder_file import load_encoder
 from deaps.train import NonFiniteError, train_run

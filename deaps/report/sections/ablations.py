@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deaps.evaluation import Ablation, AblationRow, Benchmark, Evaluation
+from deaps.evaluation import Ablation, AblationRow, BenchmarkRecord, Evaluation
 from deaps.report.absence import notices
 from deaps.report.cells import score_cell
 from deaps.report.figures.ablation_bars import AblationBar, ablation_plot
@@ -41,7 +41,7 @@ def ablations_section(evaluation: Evaluation) -> Section:
     return Section("ablations", "Ablations", tuple(parts))
 
 
-def _benchmarks_with_figures(evaluation: Evaluation, ablation: Ablation) -> list[Benchmark]:
+def _benchmarks_with_figures(evaluation: Evaluation, ablation: Ablation) -> list[BenchmarkRecord]:
     names = [row.representation for row in ablation.rows if row.representation]
     return [
         one
@@ -50,7 +50,7 @@ def _benchmarks_with_figures(evaluation: Evaluation, ablation: Ablation) -> list
     ]
 
 
-def _figure(ablation: Ablation, benchmarks: Sequence[Benchmark]) -> Figure:
+def _figure(ablation: Ablation, benchmarks: Sequence[BenchmarkRecord]) -> Figure:
     name = f"figure-ablation-{slug(ablation.name)}"
     paper = marker_sign("d", INK, name=f"{name}-paper", filled=False)
     return Figure(
@@ -65,7 +65,7 @@ def _figure(ablation: Ablation, benchmarks: Sequence[Benchmark]) -> Figure:
     )
 
 
-def _panel(ablation: Ablation, benchmark: Benchmark) -> Panel:
+def _panel(ablation: Ablation, benchmark: BenchmarkRecord) -> Panel:
     bars = [_bar(row, benchmark) for row in ablation.rows]
     told = ", ".join(
         f"{bar.label} {bar.missing if bar.value is None else format(bar.value, '.1f')}"
@@ -76,7 +76,7 @@ def _panel(ablation: Ablation, benchmark: Benchmark) -> Panel:
     return Panel(ablation_plot(bars, name=name, label=label), title=benchmark.title)
 
 
-def _bar(row: AblationRow, benchmark: Benchmark) -> AblationBar:
+def _bar(row: AblationRow, benchmark: BenchmarkRecord) -> AblationBar:
     score = accuracy(benchmark, row.representation) if row.representation else None
     return AblationBar(
         label=row.label,

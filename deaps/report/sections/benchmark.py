@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deaps.evaluation import Benchmark, BenchmarkFacts, Evaluation, Representation
+from deaps.evaluation import BenchmarkFacts, BenchmarkRecord, Evaluation, Representation
 from deaps.paper import CLASS_COLUMNS_NOTE, paper_figure
 from deaps.report.cells import NOT_RUN, UNDEFINED, paper_cell, score_cell
 from deaps.report.columns import MetricColumn, metric_columns
@@ -32,7 +32,7 @@ from deaps.report.titles import ROLE_TITLES
 from deaps.report.wording import count, counts, percent, percentage, slug
 
 
-def benchmark_section(evaluation: Evaluation, benchmark: Benchmark) -> Section:
+def benchmark_section(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Section:
     """Return the section of one benchmark; one that was not run says why."""
     parts: list[Part] = [Paragraph(benchmark.protocol)]
     if not was_run(benchmark):
@@ -46,7 +46,7 @@ def benchmark_section(evaluation: Evaluation, benchmark: Benchmark) -> Section:
     return Section(f"benchmark-{slug(benchmark.name)}", benchmark.title, tuple(parts))
 
 
-def _drawn(evaluation: Evaluation, benchmark: Benchmark) -> list[Part]:
+def _drawn(evaluation: Evaluation, benchmark: BenchmarkRecord) -> list[Part]:
     rows = _accuracy_rows(evaluation, benchmark)
     figures: list[Part] = [_accuracy_figure(benchmark, rows)] if rows else []
     parts: list[Part] = [Beside((*figures, _matrices(evaluation, benchmark)))]
@@ -74,7 +74,7 @@ def _facts(facts: BenchmarkFacts) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple(told)
 
 
-def _table(evaluation: Evaluation, benchmark: Benchmark) -> Table:
+def _table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
     columns = metric_columns(benchmark)
     groups = tuple(ColumnGroup(one.title, one.heads) for one in columns)
     has_classes = any(one.paper_column not in (None, "accuracy") for one in columns)
@@ -88,7 +88,7 @@ def _table(evaluation: Evaluation, benchmark: Benchmark) -> Table:
     )
 
 
-def _note(benchmark: Benchmark) -> str:
+def _note(benchmark: BenchmarkRecord) -> str:
     dash = "–: undefined, or not in the paper."
     if not was_run(benchmark):
         return f"Per cent. {dash}"
@@ -99,12 +99,12 @@ def _note(benchmark: Benchmark) -> str:
     )
 
 
-def _has_deviation(benchmark: Benchmark) -> bool:
+def _has_deviation(benchmark: BenchmarkRecord) -> bool:
     return any(s.deviation is not None for one in benchmark.outcomes for s in one.scores)
 
 
 def _bodies(
-    evaluation: Evaluation, benchmark: Benchmark, columns: tuple[MetricColumn, ...]
+    evaluation: Evaluation, benchmark: BenchmarkRecord, columns: tuple[MetricColumn, ...]
 ) -> tuple[Body, ...]:
     bodies = []
     for role, title in ROLE_TITLES.items():
@@ -126,7 +126,7 @@ def _bodies(
 
 def _cells(
     evaluation: Evaluation,
-    benchmark: Benchmark,
+    benchmark: BenchmarkRecord,
     columns: tuple[MetricColumn, ...],
     one: Representation,
 ) -> tuple[Cell, ...]:
@@ -143,7 +143,7 @@ def _cells(
     return tuple(cells)
 
 
-def _folds_table(evaluation: Evaluation, benchmark: Benchmark) -> Table:
+def _folds_table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
     """Return the accuracy of each representation in each fold."""
     tested = [one for one in evaluation.representations if benchmark.outcome(one.name)]
     found = {
@@ -165,7 +165,7 @@ def _folds_table(evaluation: Evaluation, benchmark: Benchmark) -> Table:
     )
 
 
-def _accuracy_figure(benchmark: Benchmark, rows: list[AccuracyRow]) -> Figure:
+def _accuracy_figure(benchmark: BenchmarkRecord, rows: list[AccuracyRow]) -> Figure:
     name = f"figure-{slug(benchmark.name)}"
     has_folds = any(len(row.folds) > 1 for row in rows)
     has_paper = any(row.paper is not None for row in rows)
@@ -197,7 +197,7 @@ def _accuracy_legend(name: str, *, folds: bool, paper: bool) -> tuple[LegendEntr
     return tuple(entries)
 
 
-def _accuracy_rows(evaluation: Evaluation, benchmark: Benchmark) -> list[AccuracyRow]:
+def _accuracy_rows(evaluation: Evaluation, benchmark: BenchmarkRecord) -> list[AccuracyRow]:
     styles = series_styles(evaluation.representations)
     best = best_methods(evaluation, benchmark)
     rows = []
@@ -223,7 +223,7 @@ def _accuracy_rows(evaluation: Evaluation, benchmark: Benchmark) -> list[Accurac
     return rows
 
 
-def _matrices(evaluation: Evaluation, benchmark: Benchmark) -> Matrices:
+def _matrices(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Matrices:
     matrices = tuple(
         Matrix(one.label, benchmark.classes, outcome.confusion)
         for role in ROLE_TITLES

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deaps.evaluation import Benchmark, Evaluation, Representation, Role, Score
-from deaps.methods import DEAPS
+from deaps.evaluation import BenchmarkRecord, Evaluation, Representation, RepresentationRole, Score
+from deaps.method_registry import DEAPS
 from deaps.report.cells import UNDEFINED, accuracy_cell, paper_cell
 from deaps.report.parts import (
     Body,
@@ -61,7 +61,7 @@ def _named(representations: Sequence[Representation]) -> str:
     return f" ({listed(labels)})" if labels else ""
 
 
-def _extent(benchmarks: Sequence[Benchmark]) -> str:
+def _extent(benchmarks: Sequence[BenchmarkRecord]) -> str:
     run = sum(map(was_run, benchmarks))
     text = f"A classifier is fitted on frozen representations in {counted(run, 'benchmark')}"
     missing = len(benchmarks) - run
@@ -84,7 +84,7 @@ def _budgets(methods: Sequence[Representation]) -> str:
     return f"Trained: {'; '.join(budgets)}"
 
 
-def _leader(evaluation: Evaluation, benchmark: Benchmark) -> str:
+def _leader(evaluation: Evaluation, benchmark: BenchmarkRecord) -> str:
     """Return a sentence on the best method, the next one, the floors, and DEAPS."""
     order = ranked(evaluation, benchmark, "method")
     if not order:
@@ -106,7 +106,7 @@ def _margin(best: Score, other: Representation, score: Score) -> str:
     return text + (" (their intervals overlap)" if overlap else "")
 
 
-def _floor(evaluation: Evaluation, benchmark: Benchmark, best: float) -> str:
+def _floor(evaluation: Evaluation, benchmark: BenchmarkRecord, best: float) -> str:
     floors = ranked(evaluation, benchmark, "floor")
     if not floors:
         return ""
@@ -150,7 +150,11 @@ def _tables(evaluation: Evaluation) -> list[Table]:
 
 
 def _table(
-    evaluation: Evaluation, run: Sequence[Benchmark], missing: Sequence[Benchmark], *, place: int
+    evaluation: Evaluation,
+    run: Sequence[BenchmarkRecord],
+    missing: Sequence[BenchmarkRecord],
+    *,
+    place: int,
 ) -> Table:
     bodies = [
         _body(evaluation, run, role="method"),
@@ -168,7 +172,9 @@ def _table(
     )
 
 
-def _body(evaluation: Evaluation, run: Sequence[Benchmark], *, role: Role) -> Body:
+def _body(
+    evaluation: Evaluation, run: Sequence[BenchmarkRecord], *, role: RepresentationRole
+) -> Body:
     rows = [
         Row(
             one.label,
@@ -180,13 +186,15 @@ def _body(evaluation: Evaluation, run: Sequence[Benchmark], *, role: Role) -> Bo
     return Body(tuple(rows) if run else (), title=ROLE_TITLES[role])
 
 
-def _pair(evaluation: Evaluation, benchmark: Benchmark, one: Representation) -> tuple[Cell, Cell]:
+def _pair(
+    evaluation: Evaluation, benchmark: BenchmarkRecord, one: Representation
+) -> tuple[Cell, Cell]:
     best = one.name in best_methods(evaluation, benchmark)
     here = accuracy_cell(accuracy(benchmark, one.name), best=best)
     return here, paper_cell(benchmark.name, one, "accuracy")
 
 
-def _majority(run: Sequence[Benchmark]) -> tuple[Cell, ...]:
+def _majority(run: Sequence[BenchmarkRecord]) -> tuple[Cell, ...]:
     cells: list[Cell] = []
     for benchmark in run:
         share = benchmark.facts.majority if benchmark.facts else None

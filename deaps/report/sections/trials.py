@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deaps.evaluation import Benchmark, Evaluation
+from deaps.evaluation import BenchmarkRecord, Evaluation
 from deaps.report.absence import notices
 from deaps.report.cells import accuracy_cell
 from deaps.report.parts import Beside, Body, Cell, ColumnGroup, Part, Row, Section, Table
@@ -44,7 +44,7 @@ def _trials_table(evaluation: Evaluation) -> Table:
     )
 
 
-def _inner_table(evaluation: Evaluation, benchmark: Benchmark) -> Table:
+def _inner_table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
     tested = [one for one in evaluation.representations if benchmark.outcome(one.name)]
     rows = tuple(Row(one.label, (accuracy_cell(accuracy(benchmark, one.name)),)) for one in tested)
     missing = (Row(benchmark.title, sentence=why_not_run(benchmark)),)

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from deaps.config import ModelSettings
 from deaps.evaluation import Evaluation
-from deaps.methods import METHODS, MethodEntry, register_method
+from deaps.method_registry import METHODS, MethodEntry
+from deaps.methods import register_method
 from deaps.methods.interface import Method
 from deaps.models.encoder_file import EncoderFileError, load_encoder
 from deaps.models.network import Network

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from deaps.evaluation import (
     Ablation,
     AblationRow,
-    Benchmark,
     BenchmarkFacts,
+    BenchmarkRecord,
     Component,
     EmbeddingMap,
     Evaluation,
@@ -24,7 +24,7 @@ from deaps.evaluation import (
     QualityCount,
     QualityExample,
     Representation,
-    Role,
+    RepresentationRole,
     Score,
     Stage,
     Strip,
@@ -107,7 +107,7 @@ def _rng(*words: str) -> np.random.Generator:
 
 
 def _representations() -> tuple[Representation, ...]:
-    roles: list[tuple[Role, dict[str, str]]]
+    roles: list[tuple[RepresentationRole, dict[str, str]]]
     roles = [("method", METHODS), ("floor", FLOORS), ("ablation", ABLATED)]
     return tuple(
         _representation(name, label, role)
@@ -116,7 +116,7 @@ def _representations() -> tuple[Representation, ...]:
     )
 
 
-def _representation(name: str, label: str, role: Role) -> Representation:
+def _representation(name: str, label: str, role: RepresentationRole) -> Representation:
     if role == "floor":
         classical = name == "classical"
         return Representation(
@@ -157,9 +157,9 @@ DEVIATIONS = {
 }
 
 
-def _benchmarks() -> tuple[Benchmark, ...]:
+def _benchmarks() -> tuple[BenchmarkRecord, ...]:
     return (
-        Benchmark(
+        BenchmarkRecord(
             name="afib-transfer",
             title="AFib, MIT-ARR to MIT-AFIB",
             protocol="Fitted on the eight MIT-ARR records with AFib, tested on all 23 MIT-AFIB "
@@ -212,7 +212,7 @@ def _benchmark(
     folds: int,
     binary: bool = False,
     reported: bool = True,
-) -> Benchmark:
+) -> BenchmarkRecord:
     total = sum(tested.values())
     facts = BenchmarkFacts(
         examples={label: 4 * n for label, n in tested.items()},
@@ -228,7 +228,7 @@ def _benchmark(
         if name == "challenge2017"
         else (),
     )
-    return Benchmark(
+    return BenchmarkRecord(
         name=name,
         title=title,
         protocol=protocol,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from deaps.evaluation import Benchmark, Evaluation, Provenance
+from deaps.evaluation import BenchmarkRecord, Evaluation, Provenance
 from deaps.report.outline import report_sections
 from deaps.report.parts import Bullets, Figure, Map, Matrices, Notice, Section, Table
 from deaps.report.sections.absent import absent_section
@@ -29,7 +29,7 @@ def with_accuracies(evaluation: Evaluation, values: dict[str, float]) -> Evaluat
     return evaluation.model_copy(update={"benchmarks": changed})
 
 
-def _outcomes(benchmark: Benchmark, values: dict[str, float]) -> tuple[object, ...]:
+def _outcomes(benchmark: BenchmarkRecord, values: dict[str, float]) -> tuple[object, ...]:
     outcomes = []
     for outcome in benchmark.outcomes:
         first, *others = outcome.scores
