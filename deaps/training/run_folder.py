@@ -10,10 +10,13 @@ import json
 import os
 import shutil
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import tomli_w
 
 from deaps.config import ModelSettings, SamplingSettings, TrainingSettings
 from deaps.method_registry import find_method
@@ -154,16 +157,17 @@ def finish_run(run: Run, **facts: Any) -> None:
         temporary.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
 
-def to_toml(values: dict[str, Any], table: str = "") -> str:
-    """Return nested tables of plain values as TOML; None is left out."""
-    plain = {k: v for k, v in values.items() if not isinstance(v, dict) and v is not None}
-    # JSON's numbers, strings, booleans and lists are TOML's too.
-    lines = [f"{key} = {json.dumps(value)}" for key, value in plain.items()]
-    text = (f"[{table}]\n" if table else "") + "".join(f"{line}\n" for line in lines)
-    for key, value in values.items():
-        if isinstance(value, dict):
-            text += "\n" + to_toml(value, f"{table}.{key}" if table else key)
-    return text
+def to_toml(values: Mapping[str, Any]) -> str:
+    """Return nested tables of plain values as TOML, which has no None: such keys are left out."""
+    return tomli_w.dumps(_without_none(values))
+
+
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: _without_none(value) if isinstance(value, Mapping) else value
+        for key, value in values.items()
+        if value is not None
+    }
 
 
 def _link(source: Path, target: Path) -> None:
