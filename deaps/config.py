@@ -185,6 +185,10 @@ class TrainingSettings(SettingsSection):
     evolution_every: Count = 1000
     """Steps between encoder-only files, which are never removed."""
 
+    last_encoder_only: Annotated[tuple[MethodName, ...], Field(strict=False)] = ()
+    """Methods of which only the last encoder is kept, so that the report cannot follow them over
+    the steps: an encoder of TF-C takes 125 MB, one of the others 5. Not part of a run's name."""
+
     metrics_every: Count = 10
     """Steps between rows of metrics."""
 

@@ -28,7 +28,13 @@ from deaps.models.encoder_file import about_encoder
 from deaps.sampling.batch import Batch
 from deaps.sampling.loader import BatchLoader
 from deaps.sampling.sampler import open_sampler
-from deaps.training.checkpoints import encoder_path, load_checkpoint, save_checkpoint, save_encoder
+from deaps.training.checkpoints import (
+    encoder_path,
+    load_checkpoint,
+    remove_checkpoints,
+    save_checkpoint,
+    save_encoder,
+)
 from deaps.training.device import autocast_type, choose_device
 from deaps.training.malloc import keep_freed_memory
 from deaps.training.metrics import MetricsLog, effective_rank, representation_std
@@ -94,7 +100,7 @@ def train_rank_zero(
     run, plan = state.run, state.run.plan
     training, total = plan.training, plan.iterations
     if done == 0:
-        keep_encoder(state, 0)
+        keep_earlier_encoder(state, 0)
     clock = StepClock(loader, done)
     with MetricsLog(run.folder, resume_step=done) as log:
         for step, batch, terms in steps(state, loader, done):
@@ -103,11 +109,15 @@ def train_rank_zero(
                 log.write(row)
                 if progress is not None:
                     progress(step, total, row)
-            if step % training.evolution_every == 0 or step == total:
+            if step == total:
                 keep_encoder(state, step)
-            if step % training.checkpoint_every == 0 or step == total:
+            elif step % training.evolution_every == 0:
+                keep_earlier_encoder(state, step)
+            # None of the last step: the run is finished in a moment, and never goes on.
+            if step % training.checkpoint_every == 0 and step < total:
                 keep_checkpoint(state, step)
     finish_run(run, device=str(state.device), processes=state.world)
+    remove_checkpoints(run.folder)  # after the mark: a kill in between must not cost the training
 
 
 def steps(
@@ -269,6 +279,12 @@ def keep_checkpoint(state: TrainingState, step: int) -> None:
         },
         keep=state.run.plan.training.keep_checkpoints,
     )
+
+
+def keep_earlier_encoder(state: TrainingState, step: int) -> None:
+    """Write the encoder of ``step``, unless only the last one is kept of this method."""
+    if state.run.plan.method not in state.run.plan.training.last_encoder_only:
+        keep_encoder(state, step)
 
 
 def keep_encoder(state: TrainingState, step: int) -> None:

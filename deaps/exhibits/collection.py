@@ -117,6 +117,8 @@ class ExhibitMaker:
                 points[step] = outcome.scores[0].value
         if not curves:
             self.absent.append("evolution: no earlier encoder files of a method were evaluated")
+        else:
+            self._note_methods_without_steps(with_steps)
         made = (
             self._tried(
                 f"evolution of {name}",
@@ -129,6 +131,13 @@ class ExhibitMaker:
             for (name, benchmark), points in curves.items()
         )
         return tuple(evolution for evolution in made if evolution is not None)
+
+    def _note_methods_without_steps(self, with_steps: set[str]) -> None:
+        evaluated = {file.representation for file in self._last()}
+        for name in self.methods:
+            if name in evaluated - with_steps:
+                why = "only its last encoder was kept (training.last_encoder_only)"
+                self.absent.append(f"evolution of {name}: {why}")
 
     def curves(self, runs: Mapping[str, Run]) -> tuple[evaluation.TrainingCurve, ...]:
         """Return what every run logged."""

@@ -52,15 +52,21 @@ class TrainingPlan:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, in the words of the configuration."""
-        # Empty, it is left out: runs from before there was such a table keep their names.
-        without = set() if self.model.own else {"own"}
         return {
             "method": self.method,
             "normalise": self.normalise,
-            "model": self.model.model_dump(mode="json", exclude=without),
+            "model": self.model.model_dump(mode="json"),
             "sampling": self.sampling.model_dump(mode="json"),
             "training": self.training.model_dump(mode="json"),
         }
+
+    def identity(self) -> dict[str, Any]:
+        """Return what of the plan names a run: all that changes what is learned."""
+        values = self.as_dict()
+        del values["training"]["last_encoder_only"]
+        if not self.model.own:  # runs from before there was such a table keep their names
+            del values["model"]["own"]
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +96,7 @@ class Run:
     @property
     def config_digest(self) -> str:
         """Digest of plan and snapshot."""
-        return digest_of(self.plan.as_dict(), self.snapshot_id)
+        return digest_of(self.plan.identity(), self.snapshot_id)
 
     @property
     def finished(self) -> bool:
@@ -114,7 +120,7 @@ def create_run(store: Path, plan: TrainingPlan) -> Run:
 
 def run_path(store: Path, plan: TrainingPlan, snapshot_id: str) -> Path:
     """Return the folder of the run of ``plan`` on a snapshot, whether it is there or not."""
-    digest = digest_of(plan.as_dict(), snapshot_id)
+    digest = digest_of(plan.identity(), snapshot_id)
     return store.resolve() / RUNS_FOLDER / f"{plan.method}-{digest[:_DIGEST_LENGTH]}"
 
 
@@ -151,7 +157,7 @@ def finish_run(run: Run, **facts: Any) -> None:
         "started_at": run.started_at,
         "finished_at": _now(),
         "iterations": run.plan.iterations,
-        "config": run.plan.as_dict(),
+        "config": run.plan.identity(),
     } | facts
     with replacing(run.folder / RUN_NAME) as temporary:
         temporary.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
