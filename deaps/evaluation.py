@@ -275,6 +275,8 @@ class Evaluation(Record):
 
     id: str
     title: str
+    datasets: dict[str, str] = {}
+    """Name for people of each data set, by the key that the rest of the document uses."""
     representations: tuple[Representation, ...]
     benchmarks: tuple[BenchmarkRecord, ...]
     pca: tuple[Pca, ...] = ()

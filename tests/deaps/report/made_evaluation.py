@@ -67,6 +67,13 @@ SKILL = {
     "deaps-16": 0.77,
     "deaps-48": 0.79,
 }
+DATASETS = {
+    "shhs": "SHHS",
+    "mitdb": "MIT-ARR",
+    "challenge2017": "Challenge 2017",
+    "afpdb": "AFPDB",
+    "ecgiddb": "ECG-ID",
+}
 NOT_RUN = "no data at data/afdb (MIT-AFIB); fetch it with `deaps fetch afdb`"
 ABSENT = (
     "pca: MIT-AFIB could not be shown: no data at data/afdb",
@@ -82,6 +89,7 @@ def made_evaluation() -> Evaluation:
     return Evaluation(
         id="20260131-3f9c2a71",
         title="DEAPS on open data: atrial fibrillation, sex and rhythm from frozen representations",
+        datasets=DATASETS,
         representations=_representations(),
         benchmarks=_benchmarks(),
         pca=tuple(_pca(name) for name in (METHODS | FLOORS)),
