@@ -24,7 +24,7 @@ from flows.config import Settings, load_settings
 from flows.experiment.state import load_state
 from storage.errors import DeapsError
 from tests.deaps.probing.labelled_store import make_labelled_store
-from tests.deaps.report.found_parts import rows, table
+from tests.deaps.report.part_lookup import rows, table
 from tests.flows.inline_evaluation import evaluate_inline, one_worker, train_some
 
 OVERRIDES = (
