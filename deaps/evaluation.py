@@ -20,6 +20,13 @@ RepresentationRole = Literal["method", "floor", "ablation", "trial"]
 """A trial is a choice tried on the inner folds alone."""
 
 
+class DatasetLabels(dict[str, str]):
+    """Name for people of each data set, by its key; a data set without one has its key."""
+
+    def __missing__(self, name: str) -> str:
+        return name
+
+
 class Record(BaseModel):
     """A part of the document; an unknown key is an error, so that old files are noticed."""
 

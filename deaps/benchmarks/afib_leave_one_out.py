@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import duckdb
 
-from deaps.benchmarks.afib_windows import CLASSES, afib_examples, told_recordings, told_windows
+from deaps.benchmarks.afib_windows import (
+    CLASSES,
+    afib_examples,
+    describe_recordings,
+    describe_windows,
+)
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
+from deaps.evaluation import DatasetLabels
 from deaps.probing.examples import Examples, Fold
 from deaps.probing.folds import leave_one_subject_out
 
@@ -23,14 +29,16 @@ class AfibLeaveOneOut(Benchmark):
         """Return the data set it needs."""
         return (settings.afib_loo,)
 
-    def protocol(self, settings: BenchmarkSettings) -> str:
+    def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
         """Return what is fitted on what and tested on what."""
-        told = told_recordings(settings.afib_loo, settings)
-        return f"Over {told}: fitted on all subjects but one, tested on that one; mean over folds."
+        recordings = describe_recordings(settings.afib_loo, settings, labels)
+        return (
+            f"On {recordings}: fitted on all subjects but one, tested on that one; mean over folds."
+        )
 
     def quality_rule(self, settings: BenchmarkSettings) -> str:
         """Return which windows are used."""
-        return told_windows(settings)
+        return describe_windows(settings)
 
     def examples(
         self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings

@@ -5,9 +5,15 @@ from __future__ import annotations
 import duckdb
 
 from deaps.benchmarks.afib_leave_one_out import AfibLeaveOneOut
-from deaps.benchmarks.afib_windows import CLASSES, afib_examples, told_recordings, told_windows
+from deaps.benchmarks.afib_windows import (
+    CLASSES,
+    afib_examples,
+    describe_recordings,
+    describe_windows,
+)
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
+from deaps.evaluation import DatasetLabels
 from deaps.probing.examples import Examples, Fold
 from deaps.probing.folds import given_sides
 from deaps.probing.labelled_windows import NotRunError, joined
@@ -27,14 +33,15 @@ class AfibTransfer(Benchmark):
         """Return the data sets it needs."""
         return settings.afib_train, settings.afib_test
 
-    def protocol(self, settings: BenchmarkSettings) -> str:
+    def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
         """Return what is fitted on what and tested on what."""
-        fitted, tested = (told_recordings(name, settings) for name in self.datasets(settings))
+        fitted = describe_recordings(settings.afib_train, settings, labels)
+        tested = describe_recordings(settings.afib_test, settings, labels)
         return f"Fitted on {fitted}, tested on {tested}."
 
     def quality_rule(self, settings: BenchmarkSettings) -> str:
         """Return which windows are used."""
-        return told_windows(settings)
+        return describe_windows(settings)
 
     def examples(
         self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings

@@ -6,6 +6,7 @@ import duckdb
 import numpy as np
 
 from deaps.config import BenchmarkSettings
+from deaps.evaluation import DatasetLabels
 from deaps.probing.examples import Examples
 from deaps.probing.labelled_windows import NotRunError, select_windows, window_examples
 
@@ -30,13 +31,14 @@ def afib_examples(
     return found
 
 
-def told_recordings(dataset: str, settings: BenchmarkSettings) -> str:
+def describe_recordings(dataset: str, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
     """Return in words which recordings of a data set are used."""
-    only = dataset in settings.afib_recordings_only
-    return f"the recordings of {dataset} that have AFib" if only else f"all recordings of {dataset}"
+    if dataset in settings.afib_recordings_only:
+        return f"the recordings of {labels[dataset]} that have AFib"
+    return f"all recordings of {labels[dataset]}"
 
 
-def told_windows(settings: BenchmarkSettings) -> str:
+def describe_windows(settings: BenchmarkSettings) -> str:
     """Return in words which windows are used."""
     excluded = ", ".join(settings.afib_excluded) or "no rhythm"
     return f"every window that passes the gate and lies within one rhythm; {excluded} left out"

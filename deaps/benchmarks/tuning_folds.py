@@ -11,6 +11,7 @@ import numpy as np
 from deaps.benchmarks.challenge import CLASSES, challenge_examples
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
+from deaps.evaluation import DatasetLabels
 from deaps.probing.examples import Examples, Fold
 from deaps.probing.folds import few_labels, subject_folds
 
@@ -35,9 +36,11 @@ class InnerFolds(Benchmark):
         """Return the data set it needs."""
         return (settings.challenge,)
 
-    def protocol(self, settings: BenchmarkSettings) -> str:
+    def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
         """Return what is fitted on what and tested on what."""
-        return f"{settings.folds} folds over the training recordings of {settings.challenge}."
+        return (
+            f"{settings.folds} folds over the training recordings of {labels[settings.challenge]}."
+        )
 
     def examples(
         self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
@@ -58,11 +61,11 @@ class InnerFewLabels(InnerFolds):
     classes = ("not AFib", "AFib")
     positive = "AFib"
 
-    def protocol(self, settings: BenchmarkSettings) -> str:
+    def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
         """Return what is fitted on what and tested on what."""
         return (
             f"AFib or not, fitted on {settings.few_recordings} training recordings of each in "
-            f"{settings.challenge}, tested on its other training recordings; mean over "
+            f"{labels[settings.challenge]}, tested on its other training recordings; mean over "
             f"{settings.few_draws} draws."
         )
 

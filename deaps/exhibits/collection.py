@@ -62,10 +62,11 @@ class ExhibitMaker:
         files: Sequence[FeatureFile],
         *,
         methods: Sequence[str],
+        labels: evaluation.DatasetLabels,
         seed: int,
     ) -> None:
         self.index, self.store, self.plans, self.files = index, store, plans, files
-        self.methods, self.seed = methods, seed
+        self.methods, self.labels, self.seed = methods, labels, seed
         self.absent: list[str] = []
 
     def make(self, runs: Mapping[str, Run], outcomes: Outcomes) -> Exhibits:
@@ -76,7 +77,9 @@ class ExhibitMaker:
             training=self.curves(runs),
             quality=quality_counts(self.index),
             strips=self.strips(),
-            quality_examples=quality_examples(self.index, self.store, seed=self.seed),
+            quality_examples=quality_examples(
+                self.index, self.store, labels=self.labels, seed=self.seed
+            ),
             map=self.map(),
             absent=tuple(self.absent),
         )

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from deaps.evaluation import BenchmarkRecord, Evaluation, Representation, RepresentationRole, Score
+from deaps.evaluation import (
+    BenchmarkRecord,
+    DatasetLabels,
+    Evaluation,
+    Representation,
+    RepresentationRole,
+    Score,
+)
 
 ROLE_TITLES: dict[RepresentationRole, str] = {
     "method": "Methods",
@@ -73,4 +80,4 @@ def representation_label(evaluation: Evaluation, name: str) -> str:
 
 def dataset_label(evaluation: Evaluation, name: str) -> str:
     """Return the label of a data set, or the key itself where it has no entry."""
-    return evaluation.datasets.get(name, name)
+    return DatasetLabels(evaluation.datasets)[name]

@@ -14,7 +14,7 @@ import pytest
 from deaps.benchmarks import OTHER_BENCHMARKS, all_benchmarks, register_benchmark
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
-from deaps.evaluation import Evaluation
+from deaps.evaluation import DatasetLabels, Evaluation
 from deaps.probing.comparison import followed_benchmarks
 from deaps.probing.examples import Examples, Fold
 from deaps.probing.folds import subject_folds
@@ -47,7 +47,7 @@ class FirstHalf(Benchmark):
     def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
         return ("shhs",)
 
-    def protocol(self, settings: BenchmarkSettings) -> str:
+    def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
         return "Windows of the first and of the second half of each recording."
 
     def examples(
