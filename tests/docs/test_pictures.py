@@ -72,4 +72,4 @@ def test_pictures_are_small_and_wide_enough_to_read(path: Path) -> None:
     width, height = struct.unpack(">II", content[16:24])
     assert len(content) <= 250_000
     assert width >= 780
-    assert height >= 400
+    assert height >= 300
