@@ -66,6 +66,15 @@ def test_temporary_files_go_after_an_hour(root: Path, published: Snapshot) -> No
     assert fresh.exists()
 
 
+def test_lock_files_stay_however_old(root: Path, published: Snapshot) -> None:
+    locks = [root / ".lock", root / ".writers.lock"]
+    for path in locks:
+        path.touch()
+        os.utime(path, (time.time() - 4000,) * 2)
+    assert remove_unused_files(root, dry_run=False) == []
+    assert all(path.exists() for path in locks)
+
+
 def test_nothing_goes_while_window_files_are_written(root: Path, published: Snapshot) -> None:
     written = write_recording(root, make_row("new"))
     with writer_lock(root), pytest.raises(StoreBusyError, match="try again when it has ended"):
