@@ -20,46 +20,46 @@ def numbers(intervals: list[float]) -> dict[str, float]:
 
 
 def test_a_regular_rhythm_has_no_variation() -> None:
-    found = numbers([0.8] * 10)
-    assert found.pop("rr_mean") == pytest.approx(0.8)
-    assert list(found.values()) == pytest.approx([0.0] * 5)
+    six = numbers([0.8] * 10)
+    assert six.pop("rr_mean") == pytest.approx(0.8)
+    assert list(six.values()) == pytest.approx([0.0] * 5)
 
 
 def test_alternating_intervals_have_numbers_in_closed_form() -> None:
     """Intervals 0.8 - a and 0.8 + a in turn: every step is 2 a and every inner one a turn."""
     a, n = 0.1, 10
-    found = numbers([0.8 + a * (-1) ** k for k in range(n)])
-    assert found["rr_variation"] == pytest.approx(a * np.sqrt(n / (n - 1)) / 0.8)
-    assert found["rr_rmssd_share"] == pytest.approx(2 * a / 0.8)
-    assert found["rr_step_share"] == pytest.approx(2 * a / 0.8)
-    assert found["rr_steps_over_50_ms"] == 1.0
-    assert found["rr_mean"] == pytest.approx(0.8)
-    assert found["rr_turns"] == 1.0
+    six = numbers([0.8 + a * (-1) ** k for k in range(n)])
+    assert six["rr_variation"] == pytest.approx(a * np.sqrt(n / (n - 1)) / 0.8)
+    assert six["rr_rmssd_share"] == pytest.approx(2 * a / 0.8)
+    assert six["rr_step_share"] == pytest.approx(2 * a / 0.8)
+    assert six["rr_steps_over_50_ms"] == 1.0
+    assert six["rr_mean"] == pytest.approx(0.8)
+    assert six["rr_turns"] == 1.0
 
 
 def test_evenly_growing_intervals_never_turn() -> None:
     step, n = 0.04, 9
-    found = numbers([0.6 + step * k for k in range(n)])
+    six = numbers([0.6 + step * k for k in range(n)])
     mean = 0.6 + step * (n - 1) / 2
-    assert found["rr_mean"] == pytest.approx(mean)
-    assert found["rr_variation"] == pytest.approx(step * np.sqrt(n * (n + 1) / 12) / mean)
-    assert found["rr_rmssd_share"] == pytest.approx(step / mean)
-    assert found["rr_steps_over_50_ms"] == 0.0
-    assert found["rr_turns"] == 0.0
+    assert six["rr_mean"] == pytest.approx(mean)
+    assert six["rr_variation"] == pytest.approx(step * np.sqrt(n * (n + 1) / 12) / mean)
+    assert six["rr_rmssd_share"] == pytest.approx(step / mean)
+    assert six["rr_steps_over_50_ms"] == 0.0
+    assert six["rr_turns"] == 0.0
 
 
 def test_one_early_beat_moves_the_root_mean_square_and_not_the_median() -> None:
     """0.8 s throughout, but for one interval of 0.5 s and the pause of 1.1 s that follows."""
-    found = numbers([0.8, 0.8, 0.8, 0.8, 0.5, 1.1, 0.8, 0.8, 0.8])
-    assert found["rr_step_share"] == pytest.approx(0.0)
-    assert found["rr_rmssd_share"] == pytest.approx(np.sqrt((0.3**2 + 0.6**2 + 0.3**2) / 8) / 0.8)
-    assert found["rr_steps_over_50_ms"] == pytest.approx(3 / 8)
-    assert found["rr_turns"] == pytest.approx(2 / 7)
+    six = numbers([0.8, 0.8, 0.8, 0.8, 0.5, 1.1, 0.8, 0.8, 0.8])
+    assert six["rr_step_share"] == pytest.approx(0.0)
+    assert six["rr_rmssd_share"] == pytest.approx(np.sqrt((0.3**2 + 0.6**2 + 0.3**2) / 8) / 0.8)
+    assert six["rr_steps_over_50_ms"] == pytest.approx(3 / 8)
+    assert six["rr_turns"] == pytest.approx(2 / 7)
 
 
 def test_a_random_succession_turns_two_thirds_of_the_time() -> None:
-    found = numbers(np.random.default_rng(0).uniform(0.5, 1.0, 20_000).tolist())
-    assert found["rr_turns"] == pytest.approx(2 / 3, abs=0.01)
+    six = numbers(np.random.default_rng(0).uniform(0.5, 1.0, 20_000).tolist())
+    assert six["rr_turns"] == pytest.approx(2 / 3, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -70,17 +70,17 @@ def test_too_few_beats_look_like_a_regular_rhythm(intervals: list[float], mean: 
 
 
 def test_two_intervals_have_a_step_and_no_turn() -> None:
-    found = numbers([0.7, 0.9])
-    assert found["rr_step_share"] == pytest.approx(0.2 / 0.8)
-    assert found["rr_turns"] == 0.0
+    six = numbers([0.7, 0.9])
+    assert six["rr_step_share"] == pytest.approx(0.2 / 0.8)
+    assert six["rr_turns"] == 0.0
 
 
 def test_windows_give_the_numbers_of_their_beats() -> None:
     intervals = [0.80, 0.84, 0.78, 0.90, 0.82, 0.74, 0.86, 0.80, 0.88, 0.84]
-    (found,) = rr_features(ecg_window(beats_from(intervals))[np.newaxis])
+    (six,) = rr_features(ecg_window(beats_from(intervals))[np.newaxis])
     expected = np.array(rr_numbers(np.array(intervals)))
     timed = [0, 1, 2, 4, 5]  # a step of just 50 ms may come out on either side
-    np.testing.assert_allclose(found[timed], expected[timed], atol=0.006)
+    np.testing.assert_allclose(six[timed], expected[timed], atol=0.006)
 
 
 def test_irregular_beats_vary_more_than_regular_ones() -> None:
@@ -105,9 +105,24 @@ def odd_windows() -> NDArray[np.float32]:
 
 
 def test_odd_windows_have_finite_numbers() -> None:
-    found = rr_features(odd_windows())
-    assert np.isfinite(found).all()
-    np.testing.assert_array_equal(found[0], np.float32([0, 0, 0, 0, 2, 0]))
+    six = rr_features(odd_windows())
+    assert np.isfinite(six).all()
+    np.testing.assert_array_equal(six[0], np.float32([0, 0, 0, 0, 2, 0]))
+
+
+def test_the_detector_is_not_asked_where_it_would_read_past_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(
+        "deaps.floors.rr.detect_heartbeats", lambda x, _: asked.append(len(x)) or []
+    )
+    noise = np.random.default_rng(0).standard_normal(1000)
+    late, earlier = (np.where(np.arange(1000) < start, 0.0, noise) for start in (801, 800))
+    rr_features(late[np.newaxis].astype(np.float32))
+    assert asked == []
+    rr_features(earlier[np.newaxis].astype(np.float32))
+    assert asked == [1000]
 
 
 def test_no_windows_give_no_rows() -> None:
@@ -139,8 +154,8 @@ def test_real_afib_varies_more_than_other_rhythms(real_data: Callable[[str], Pat
             made = process(raw, signal=SignalSettings(), quality=QualitySettings(qsqi=False))
             rhythms = np.array(made.rhythm)
             within = (made.rhythm_share == 1) & ~made.gate.closed & (rhythms != "AFL")
-            found = rr_features(made.windows[within].astype(np.float32))
-            for rhythm, row in zip(rhythms[within], found, strict=True):
+            six = rr_features(made.windows[within].astype(np.float32))
+            for rhythm, row in zip(rhythms[within], six, strict=True):
                 variation[rhythm == "AFIB"].append(row[0])
     afib, other = np.array(variation[True]), np.array(variation[False])
     assert min(len(afib), len(other)) > 100

@@ -77,7 +77,7 @@ def test_draws_depend_on_the_seed_alone_and_differ_from_repeat_to_repeat() -> No
     assert len({draw.people for draw in first if draw.n_people == 2}) > 1
 
 
-def test_an_empty_side_is_told() -> None:
+def test_an_empty_side_is_refused() -> None:
     with pytest.raises(NotRunError, match="one side is empty"):
         nested_draws(made_examples([0, 1], ["a", "b"]))
 
