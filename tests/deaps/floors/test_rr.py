@@ -153,7 +153,7 @@ def test_real_afib_varies_more_than_other_rhythms(real_data: Callable[[str], Pat
             raw = dataset.read(root, record, ())
             made = process(raw, signal=SignalSettings(), quality=QualitySettings(qsqi=False))
             rhythms = np.array(made.rhythm)
-            within = (made.rhythm_share == 1) & ~made.gate.closed & (rhythms != "AFL")
+            within = (made.rhythm_share == 1) & ~made.gate.rejected & (rhythms != "AFL")
             six = rr_features(made.windows[within].astype(np.float32))
             for rhythm, row in zip(rhythms[within], six, strict=True):
                 variation[rhythm == "AFIB"].append(row[0])
