@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from preprocessing.datasets.interface import DataSet, list_files, list_folders
+from preprocessing.datasets.interface import DataSet
 from preprocessing.datasets.registry import register
+from preprocessing.datasets.walk import list_files, list_folders
 from preprocessing.recording import (
     CohortTables,
     Facts,

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from preprocessing.cohort_csv import parse_age, parse_sex, parse_visit, read_columns
-from preprocessing.datasets.interface import DataSet, list_files, list_folders
+from preprocessing.datasets.interface import DataSet
 from preprocessing.datasets.registry import register
+from preprocessing.datasets.walk import list_files, list_folders
 from preprocessing.datasets.wfdb_dataset import wfdb_records, with_rhythms
 from preprocessing.recording import CohortTables, Facts, FoundRecording, RawRecording, Role
 

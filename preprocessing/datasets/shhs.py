@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from preprocessing.cohort_csv import parse_age, parse_sex, read_columns
-from preprocessing.datasets.interface import DataSet, NotFetchableError, list_files
+from preprocessing.datasets.interface import DataSet, NotFetchableError
 from preprocessing.datasets.registry import register
+from preprocessing.datasets.walk import list_files
 from preprocessing.recording import CohortTables, Facts, FoundRecording, RawRecording, Role
 
 _FILE_NAME = re.compile(r"shhs([12])-(\d+)\.edf", re.IGNORECASE)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from preprocessing.datasets.interface import DataSet, list_files
+from preprocessing.datasets.interface import DataSet
+from preprocessing.datasets.walk import list_files
 from preprocessing.recording import FoundRecording, RawRecording, Role
 
 _COMPANIONS = ((".dat", Role.SIGNAL), (".atr", Role.ANNOTATION))

@@ -19,7 +19,7 @@ from flows.config import ConfigError
 from flows.ingest.recording import preprocess_recording
 from flows.ingest.scan import scan
 from preprocessing.datasets import DATASETS, DataSet, DataSetError, register
-from preprocessing.datasets.interface import list_files
+from preprocessing.datasets.walk import list_files
 from preprocessing.recording import FoundRecording, RawRecording, Role
 from storage.schema import Sex, Status
 from tests.edf_files import beats
