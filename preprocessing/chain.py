@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preprocessing.config import QualitySettings, SignalSettings
-from preprocessing.gate import Gate, find_artifacts
 from preprocessing.polarity import polarity_score
 from preprocessing.quality import QualityScores, score_windows
 from preprocessing.recording import MAX_DURATION_S, RawRecording, UnreadableRecordingError
 from preprocessing.rhythm import label_windows
+from preprocessing.window_gate import Gate, find_artifacts
 from preprocessing.windows import clean_windows
 from storage.schema import WINDOW_S, Quality
 
