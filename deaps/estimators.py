@@ -56,9 +56,9 @@ class EcgEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         windows = self._windows(X)
         flat = windows.reshape(-1, WINDOW_SAMPLES)
         usable = np.isfinite(flat).all(axis=1)
-        found = embed_windows(self.encoder_, flat[usable])
-        out = np.full((len(flat), found.shape[1]), np.nan, dtype=np.float32)
-        out[usable] = found
+        representations = embed_windows(self.encoder_, flat[usable])
+        out = np.full((len(flat), representations.shape[1]), np.nan, dtype=np.float32)
+        out[usable] = representations
         grouped = out.reshape(*windows.shape[:2], -1)
         counts = usable.reshape(windows.shape[:2]).sum(axis=1)
         sums = np.nansum(grouped, axis=1)

@@ -1,1 +1,1 @@
-"""Benchmarks: a classifier on frozen features, one file each; `deaps.benchmark_registry` lists them."""
+"""Benchmarks: a classifier on frozen features, one file each, listed in `benchmark_registry`."""

@@ -47,8 +47,8 @@ def select_windows(
     """
     require(index, dataset)
     sql = f'SELECT * FROM ({SELECTION}) WHERE {condition} ORDER BY recording_id, "row"'  # noqa: S608
-    found = index.execute(sql, {"dataset": dataset, **values}).fetchnumpy()
-    return {name: np.ma.filled(column, None) for name, column in found.items()}
+    columns = index.execute(sql, {"dataset": dataset, **values}).fetchnumpy()
+    return {name: np.ma.filled(column, None) for name, column in columns.items()}
 
 
 def require(index: duckdb.DuckDBPyConnection, dataset: str) -> None:
