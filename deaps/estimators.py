@@ -40,7 +40,7 @@ class EcgEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.path = path
         self.encoder = encoder
 
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:  # noqa: N803
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Load the encoder; nothing is learnt from the windows."""
         self._windows(X)
         self.n_features_in_ = WINDOW_SAMPLES
@@ -50,7 +50,7 @@ class EcgEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
         return self
 
-    def transform(self, X: ArrayLike) -> NDArray[np.float32]:  # noqa: N803
+    def transform(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return the mean representation of each recording, (n, d)."""
         check_is_fitted(self)
         windows = self._windows(X)
@@ -66,7 +66,7 @@ class EcgEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             means = np.where(counts[:, None] > 0, sums / counts[:, None], np.nan)
         return means.astype(np.float32)
 
-    def _windows(self, X: ArrayLike) -> NDArray[np.float32]:  # noqa: N803
+    def _windows(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return windows as (n, w, 1000)."""
         array = check_array(
             X, dtype=np.float32, allow_nd=True, ensure_all_finite=False, estimator=self

@@ -33,7 +33,7 @@ class EcgWindows(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(self, fs: float = 100.0) -> None:
         self.fs = fs
 
-    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Check the signals; nothing is learnt from them."""
         if not self.fs > 0:
             raise ValueError(f"fs is {self.fs}; expected a rate above 0 Hz")
@@ -43,7 +43,7 @@ class EcgWindows(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.is_fitted_ = True
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float32]:  # noqa: N803
+    def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the windows of each signal, (n, w, 1000)."""
         check_is_fitted(self)
         windows = [self._windows(signal) for signal in _signals(X)]

@@ -46,7 +46,7 @@ def select_windows(
         If the data set is not in the index.
     """
     require(index, dataset)
-    sql = f'SELECT * FROM ({SELECTION}) WHERE {condition} ORDER BY recording_id, "row"'  # noqa: S608
+    sql = f'SELECT * FROM ({SELECTION}) WHERE {condition} ORDER BY recording_id, "row"'  # noqa: S608 - conditions are ours
     columns = index.execute(sql, {"dataset": dataset, **values}).fetchnumpy()
     return {name: np.ma.filled(column, None) for name, column in columns.items()}
 
