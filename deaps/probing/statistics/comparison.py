@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from deaps.method_registry import DEAPS
 from deaps.probing.statistics.bootstrap import (
     DrawnFigure,
     Interval,
@@ -96,7 +97,7 @@ class Comparison:
 def compare(
     methods: Sequence[Method],
     *,
-    reference: str = "deaps",
+    reference: str = DEAPS.name,
     rivals: Sequence[str] | None = None,
     bounds: tuple[float, float] = (-np.inf, np.inf),
     draws: int = 1000,
