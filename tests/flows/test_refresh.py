@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -84,8 +85,9 @@ def no_second_scan(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_scan_of_the_command_serves_the_flow(tmp_path: Path, no_second_scan: None) -> None:
-    for name in ("a", "b"):
-        write_edf(tmp_path / f"data/{name}.edf", {"ECG": beats(20)})
+    for seed, name in enumerate(("a", "b")):
+        path = write_edf(tmp_path / f"data/{name}.edf", {"ECG": beats(20, seed=seed)})
+        os.utime(path, (1e9, 1e9))  # at rest, so that it counts as unchanged
     settings = settings_for(tmp_path / "store", folder=tmp_path / "data")
     run(settings)
     (tmp_path / "data/b.edf").unlink()

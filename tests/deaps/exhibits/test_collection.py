@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from deaps.evaluation import Outcome, Score
+from deaps.evaluation import DatasetLabels, Outcome, Score
 from deaps.exhibits.collection import ExhibitMaker
 from deaps.probing.comparison import OutcomeKey, Outcomes
 from deaps.probing.feature_source import FeatureSource
@@ -26,7 +26,9 @@ def maker(steps: dict[str, list[int]]) -> tuple[ExhibitMaker, Outcomes]:
         for file in files
     }
     nothing: Any = None
-    return ExhibitMaker(nothing, nothing, PLANS, files, methods=list(steps), seed=0), outcomes
+    return ExhibitMaker(
+        nothing, nothing, PLANS, files, methods=list(steps), seed=0, labels=DatasetLabels()
+    ), outcomes
 
 
 def source(step: int) -> FeatureSource:
