@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import duckdb
 
-from deaps.benchmarks.afib_windows import CLASSES, afib_examples, told_recordings, told_windows
+from deaps.benchmarks.afib_windows import (
+    CLASSES,
+    afib_examples,
+    recordings_in_words,
+    windows_in_words,
+)
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
 from deaps.probing.examples import Examples, Fold
@@ -25,19 +30,34 @@ class AfibLeaveOneOut(Benchmark):
 
     def protocol(self, settings: BenchmarkSettings) -> str:
         """Return what is fitted on what and tested on what."""
-        told = told_recordings(settings.afib_loo, settings)
-        return f"Over {told}: fitted on all subjects but one, tested on that one; mean over folds."
+        recordings = recordings_in_words(self.datasets(settings)[0], settings)
+        return (
+            f"Over {recordings}: fitted on all subjects but one, tested on that one; mean over "
+            "folds."
+        )
 
     def quality_rule(self, settings: BenchmarkSettings) -> str:
         """Return which windows are used."""
-        return told_windows(settings)
+        return windows_in_words(settings)
 
     def examples(
         self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
     ) -> tuple[Examples, tuple[str, ...]]:
         """Return the windows."""
-        return afib_examples(index, settings.afib_loo, settings), ()
+        return afib_examples(index, self.datasets(settings)[0], settings), ()
 
     def folds(self, examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
         """Return a fold for each subject."""
         return leave_one_subject_out(examples)
+
+
+class AfibLeaveOneOutFitted(AfibLeaveOneOut):
+    """The same over the people that the transfer is fitted on."""
+
+    name = "afib-loo-fitted"
+    title = "AFib: leave one subject out, the transfer's training side"
+
+    def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
+        """Return the data set it needs, none if the benchmark above has it already."""
+        is_same = settings.afib_train == settings.afib_loo
+        return () if is_same else (settings.afib_train,)

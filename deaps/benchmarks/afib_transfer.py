@@ -5,7 +5,12 @@ from __future__ import annotations
 import duckdb
 
 from deaps.benchmarks.afib_leave_one_out import AfibLeaveOneOut
-from deaps.benchmarks.afib_windows import CLASSES, afib_examples, told_recordings, told_windows
+from deaps.benchmarks.afib_windows import (
+    CLASSES,
+    afib_examples,
+    recordings_in_words,
+    windows_in_words,
+)
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
 from deaps.probing.examples import Examples, Fold
@@ -29,12 +34,12 @@ class AfibTransfer(Benchmark):
 
     def protocol(self, settings: BenchmarkSettings) -> str:
         """Return what is fitted on what and tested on what."""
-        fitted, tested = (told_recordings(name, settings) for name in self.datasets(settings))
+        fitted, tested = (recordings_in_words(name, settings) for name in self.datasets(settings))
         return f"Fitted on {fitted}, tested on {tested}."
 
     def quality_rule(self, settings: BenchmarkSettings) -> str:
         """Return which windows are used."""
-        return told_windows(settings)
+        return windows_in_words(settings)
 
     def examples(
         self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings

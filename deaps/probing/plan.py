@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from deaps import evaluation
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
+from deaps.data_part import DataPart
 from deaps.probing.examples import Examples, Fold, Windows
 from deaps.probing.scores import (
     count_predictions,
@@ -101,6 +102,7 @@ def _by_class(benchmark: Benchmark, labels: NDArray[np.int8]) -> dict[str, int]:
 
 def _label_versions(index: duckdb.DuckDBPyConnection, datasets: tuple[str, ...]) -> str | None:
     sql = "SELECT dataset, label_source FROM datasets WHERE list_contains($names, dataset)"
-    found = index.execute(sql, {"names": list(datasets)}).fetchall()
-    told = [f"{dataset}: {source}" for dataset, source in sorted(found) if source]
-    return "; ".join(told) or None
+    names = [DataPart.parse(name).dataset for name in datasets]
+    rows = index.execute(sql, {"names": names}).fetchall()
+    versions = [f"{dataset}: {source}" for dataset, source in sorted(rows) if source]
+    return "; ".join(versions) or None
