@@ -17,7 +17,11 @@ from tests.storage.made_store import make_row, publish_rows, write_recording
 
 SETTINGS = BenchmarkSettings(
     afib_inner="afdb",
-    gender="shhs", gender_subjects=20, few_recordings=2, few_draws=3, bootstrap=50
+    gender="shhs",
+    gender_subjects=20,
+    few_recordings=2,
+    few_draws=3,
+    bootstrap=50,
 )
 
 
