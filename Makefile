@@ -5,14 +5,15 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: help venv demo test test-all lint bench clean
+.PHONY: help venv demo pictures test test-all lint bench clean
 
 help:
 	@echo "make venv      create $(VENV) with every pinned package"
 	@echo "make demo      synthetic cohort, from recordings to the report, then again with nothing to do"
 	@echo "make test      linters, types, import rules and the fast tests"
 	@echo "make test-all  the same with the slow tests"
-	@echo "make bench     measure the figures of the README; writes bench.json"
+	@echo "make bench     measure the figures of docs/performance.md; writes bench.json"
+	@echo "make pictures  draw the pictures of the README from the demo (needs chromium)"
 	@echo "make clean     remove the demo's data and store"
 
 venv: $(STAMP)
@@ -28,6 +29,9 @@ demo: venv
 	$(BIN)/deaps query --preset demo "FROM quality_by_dataset"
 	$(BIN)/deaps query --preset demo "SELECT method, benchmark, value, low, high FROM results WHERE metric = 'accuracy'"
 	$(BIN)/deaps run --preset demo
+
+pictures: venv
+	$(BIN)/python -m docs.pictures.draw demo-store
 
 lint: venv
 	$(BIN)/ruff check .

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from deaps.methods.registry import find_method, method_names
+from deaps.method_registry import find_method, method_names
 from storage.config import SettingsSection
 from storage.errors import DeapsError
 
@@ -66,8 +66,9 @@ class EncoderSettings(SettingsSection):
     patch_norm: Literal["layer", "batch"] = "layer"
     """How a patch's 20 samples are normalised before the linear layer. ``layer`` rescales every
     patch by itself, so that the encoder cannot see amplitude; ``batch`` rescales each of the 20
-    places by its mean and deviation over all patches, and keeps it. Both have 40 parameters, so
-    the paper's count fits either."""
+    places by its mean and deviation over all patches, and keeps it, unless the layer norm after
+    the linear layer (``norm = "embedding"``) takes it away again. Both have 40 parameters, so the
+    paper's count fits either."""
 
     initial: Literal["truncated", "xavier", "torch"] = "truncated"
     """Initial weights of the linear layers, of which the paper says nothing: truncated normal
@@ -200,6 +201,10 @@ class TrainingSettings(SettingsSection):
 
     evolution_every: Count = 1000
     """Steps between encoder-only files, which are never removed."""
+
+    last_encoder_only: Annotated[tuple[MethodName, ...], Field(strict=False)] = ()
+    """Methods of which only the last encoder is kept, so that the report cannot follow them over
+    the steps: an encoder of TF-C takes 125 MB, one of the others 5. Not part of a run's name."""
 
     metrics_every: Count = 10
     """Steps between rows of metrics."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,11 @@ class DataPart:
 
     def __str__(self) -> str:
         return self.dataset if self.part is None else f"{self.dataset}:{self.part}"
+
+    def label(self, labels: Mapping[str, str]) -> str:
+        """Return the name for people, given those of the data sets."""
+        name = labels[self.dataset]
+        return name if self.part is None else f"{name} ({self.part})"
 
 
 def require_parts(index: DuckDBPyConnection, names: Iterable[str], *, setting: str) -> None:

@@ -16,8 +16,15 @@ from storage.atomic import replacing
 EVALUATION_NAME = "evaluation.json"
 PAGE_NAME = "index.html"
 
-Role = Literal["method", "floor", "ablation", "trial"]
+RepresentationRole = Literal["method", "floor", "ablation", "trial"]
 """A trial is a choice tried on the inner folds alone."""
+
+
+class DatasetLabels(dict[str, str]):
+    """Name for people of each data set, by its key; a data set without one has its key."""
+
+    def __missing__(self, name: str) -> str:
+        return name
 
 
 class Record(BaseModel):
@@ -33,7 +40,7 @@ class Representation(Record):
     """Key by which the rest of the document refers to it, such as ``deaps`` or ``random``."""
     label: str
     """Name for people."""
-    role: Role
+    role: RepresentationRole
     features: int
     parameters: int | None = None
     """Of the encoder; None for classical features."""
@@ -101,7 +108,7 @@ class BenchmarkFacts(Record):
     """What was left out so that no recording stands on both sides, a sentence each."""
 
 
-class Benchmark(Record):
+class BenchmarkRecord(Record):
     """One experiment with a classifier on frozen features, for every representation."""
 
     name: str
@@ -275,8 +282,10 @@ class Evaluation(Record):
 
     id: str
     title: str
+    datasets: dict[str, str] = {}
+    """Name for people of each data set, by the key that the rest of the document uses."""
     representations: tuple[Representation, ...]
-    benchmarks: tuple[Benchmark, ...]
+    benchmarks: tuple[BenchmarkRecord, ...]
     pca: tuple[Pca, ...] = ()
     evolution: tuple[Evolution, ...] = ()
     ablations: tuple[Ablation, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deaps.evaluation import Ablation, Role
+from deaps.evaluation import Ablation, RepresentationRole
 from deaps.training.run_folder import Run, TrainingPlan
 
 
@@ -14,7 +14,7 @@ class Trained:
 
     name: str
     label: str
-    role: Role
+    role: RepresentationRole
     plan: TrainingPlan
     changed: tuple[str, ...] = ()
     """Overrides of the common settings."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from deaps.methods import BYOL, CLOCS, DEAPS, MIXING_UP, PCLR, TF_C
+from deaps.method_registry import BYOL, CLOCS, DEAPS, MIXING_UP, PCLR, TF_C
 
 LADDER: dict[str, tuple[str, dict[str, Any]]] = {
     "PCLR": (PCLR.name, {}),

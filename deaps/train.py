@@ -28,11 +28,16 @@ from deaps.models.encoder_file import about_encoder
 from deaps.sampling.batch import Batch
 from deaps.sampling.loader import BatchLoader
 from deaps.sampling.sampler import open_sampler
-from deaps.training.checkpoints import encoder_path, load_checkpoint, save_checkpoint, save_encoder
-from deaps.training.collapse import effective_rank, representation_std
+from deaps.training.checkpoints import (
+    encoder_path,
+    load_checkpoint,
+    remove_checkpoints,
+    save_checkpoint,
+    save_encoder,
+)
 from deaps.training.device import autocast_type, choose_device
 from deaps.training.malloc import keep_freed_memory
-from deaps.training.metrics import MetricsLog
+from deaps.training.metrics import MetricsLog, effective_rank, representation_std
 from deaps.training.run_folder import Run, finish_run, open_run
 from storage.errors import DeapsError
 from storage.windows.mmap_cache import raise_open_file_limit
@@ -49,7 +54,7 @@ class NonFiniteError(DeapsError):
 
 
 @dataclass(frozen=True, slots=True)
-class Trainee:
+class TrainingState:
     """What a step changes, and where it runs: process ``rank`` of ``world``."""
 
     run: Run
@@ -76,64 +81,71 @@ def train_run(
     keep_freed_memory()
     raise_open_file_limit()  # windows are drawn from all recordings at random
     with process_group() as (rank, world):
-        trainee = prepare(run, choose_device(device), rank, world)
-        done = resume(trainee, say)
-        with open_loader(trainee, done, say) as loader:
+        state = prepare(run, choose_device(device), rank, world)
+        done = resume(state, say)
+        with open_loader(state, done, say) as loader:
             if rank == 0:
-                lead(trainee, loader, done, progress)
+                train_rank_zero(state, loader, done, progress)
             else:
                 # The same steps with the same weights; only the first process writes.
-                for _ in steps(trainee, loader, done):
+                for _ in steps(state, loader, done):
                     pass
     return run
 
 
-def lead(trainee: Trainee, loader: BatchLoader, done: int, progress: Progress | None) -> None:
+def train_rank_zero(
+    state: TrainingState, loader: BatchLoader, done: int, progress: Progress | None
+) -> None:
     """Take all steps and write metrics, encoders, checkpoints and, last, the run's end."""
-    run, training, total = trainee.run, trainee.run.plan.training, trainee.run.plan.iterations
+    run, plan = state.run, state.run.plan
+    training, total = plan.training, plan.iterations
     if done == 0:
-        keep_encoder(trainee, 0)
+        keep_earlier_encoder(state, 0)
     clock = StepClock(loader, done)
     with MetricsLog(run.folder, resume_step=done) as log:
-        for step, batch, terms in steps(trainee, loader, done):
+        for step, batch, terms in steps(state, loader, done):
             if step % training.metrics_every == 0 or step == total:
-                row = clock.row(step, batch, trainee.world) | metrics_row(trainee, batch, terms)
+                row = clock.row(step, batch, state.world) | metrics_row(state, batch, terms)
                 log.write(row)
                 if progress is not None:
                     progress(step, total, row)
-            if step % training.evolution_every == 0 or step == total:
-                keep_encoder(trainee, step)
-            if step % training.checkpoint_every == 0 or step == total:
-                keep_checkpoint(trainee, step)
-    finish_run(run, device=str(trainee.device), processes=trainee.world)
+            if step == total:
+                keep_encoder(state, step)
+            elif step % training.evolution_every == 0:
+                keep_earlier_encoder(state, step)
+            # None of the last step: the run is finished in a moment, and never goes on.
+            if step % training.checkpoint_every == 0 and step < total:
+                keep_checkpoint(state, step)
+    finish_run(run, device=str(state.device), processes=state.world)
+    remove_checkpoints(run.folder)  # after the mark: a kill in between must not cost the training
 
 
 def steps(
-    trainee: Trainee, loader: BatchLoader, done: int
+    state: TrainingState, loader: BatchLoader, done: int
 ) -> Iterator[tuple[int, Batch, dict[str, Tensor]]]:
     """Take one step for each batch; yield its number, the batch and the terms of the loss."""
     for step, batch in enumerate(loader, start=done + 1):
-        yield step, batch, one_step(trainee, batch, step)
+        yield step, batch, one_step(state, batch, step)
 
 
-def one_step(trainee: Trainee, batch: Batch, step: int) -> dict[str, Tensor]:
+def one_step(state: TrainingState, batch: Batch, step: int) -> dict[str, Tensor]:
     """Take one step of the optimiser, then move the teacher; return the loss terms."""
-    training, optimizer, scaler = trainee.run.plan.training, trainee.optimizer, trainee.scaler
+    training, optimizer, scaler = state.run.plan.training, state.optimizer, state.scaler
     for group in optimizer.param_groups:
         group["lr"] = training.learning_rate * min(1.0, step / max(1, training.warmup))
-    dtype = autocast_type(trainee.device, training.precision)
-    with torch.autocast(trainee.device.type, dtype=dtype, enabled=dtype is not None):
-        terms: dict[str, Tensor] = trainee.module(batch)
-    stop_unless_finite(terms["loss"], "loss", step, trainee.run)
+    dtype = autocast_type(state.device, training.precision)
+    with torch.autocast(state.device.type, dtype=dtype, enabled=dtype is not None):
+        terms: dict[str, Tensor] = state.module(batch)
+    stop_unless_finite(terms["loss"], "loss", step, state.run)
     optimizer.zero_grad(set_to_none=True)
     scaler.scale(terms["loss"]).backward()  # type: ignore[no-untyped-call]
     if not scaler.is_enabled():  # with float16 the scaler skips steps that overflow
-        gradients = [p.grad for p in trainee.method.parameters() if p.grad is not None]
+        gradients = [p.grad for p in state.method.parameters() if p.grad is not None]
         terms["gradient_norm"] = torch.nn.utils.get_total_norm(gradients)
-        stop_unless_finite(terms["gradient_norm"], "gradient", step, trainee.run)
+        stop_unless_finite(terms["gradient_norm"], "gradient", step, state.run)
     scaler.step(optimizer)
     scaler.update()
-    trainee.method.after_step()
+    state.method.after_step()
     return terms
 
 
@@ -147,12 +159,12 @@ def stop_unless_finite(value: Tensor, what: str, step: int, run: Run) -> None:
         )
 
 
-def metrics_row(trainee: Trainee, batch: Batch, terms: dict[str, Tensor]) -> dict[str, float]:
+def metrics_row(state: TrainingState, batch: Batch, terms: dict[str, Tensor]) -> dict[str, float]:
     """Return loss terms and how far the representations are from collapse."""
     with torch.no_grad():
-        representations = trainee.method.encoder(batch.windows[:, 0])
+        representations = state.method.encoder(batch.windows[:, 0])
     return {name: float(value.detach()) for name, value in terms.items()} | {
-        "learning_rate": trainee.optimizer.param_groups[0]["lr"],
+        "learning_rate": state.optimizer.param_groups[0]["lr"],
         "representation_std": representation_std(representations),
         "effective_rank": effective_rank(representations),
     }
@@ -180,7 +192,7 @@ class StepClock:
         return row
 
 
-def prepare(run: Run, device: torch.device, rank: int, world: int) -> Trainee:
+def prepare(run: Run, device: torch.device, rank: int, world: int) -> TrainingState:
     """Return a method with its initial weights, and its optimiser."""
     training = run.plan.training
     torch.manual_seed(training.seed)
@@ -193,7 +205,7 @@ def prepare(run: Run, device: torch.device, rank: int, world: int) -> Trainee:
     needs_scaling = autocast_type(device, training.precision) is torch.float16
     scaler = torch.amp.GradScaler(device.type, enabled=needs_scaling)
     module = wrap(method, device, world)
-    return Trainee(run, method, module, optimizer, scaler, device, rank, world)
+    return TrainingState(run, method, module, optimizer, scaler, device, rank, world)
 
 
 def wrap(method: Method, device: torch.device, world: int) -> nn.Module:
@@ -209,14 +221,14 @@ def wrap(method: Method, device: torch.device, world: int) -> nn.Module:
     return DistributedDataParallel(method, device_ids=ids, forward_sync_buffers=False)
 
 
-def open_loader(trainee: Trainee, done: int, say: Say) -> BatchLoader:
+def open_loader(state: TrainingState, done: int, say: Say) -> BatchLoader:
     """Return the loader of the remaining steps' batches."""
-    run = trainee.run
+    run = state.run
     training, plan = run.plan.training, run.plan
     sampler = open_sampler(
-        run.index, trainee.method.views, plan.sampling, batch=training.batch, seed=training.seed
+        run.index, state.method.views, plan.sampling, batch=training.batch, seed=training.seed
     )
-    for note in sampler.notes if trainee.rank == 0 else ():
+    for note in sampler.notes if state.rank == 0 else ():
         say(note)
     return BatchLoader(
         run.store,
@@ -224,56 +236,62 @@ def open_loader(trainee: Trainee, done: int, say: Say) -> BatchLoader:
         sampler,
         first_step=done,
         last_step=plan.iterations,
-        rank=trainee.rank,
-        world=trainee.world,
-        device=trainee.device,
+        rank=state.rank,
+        world=state.world,
+        device=state.device,
         normalise=plan.normalise,
     )
 
 
-def resume(trainee: Trainee, say: Say) -> int:
+def resume(state: TrainingState, say: Say) -> int:
     """Load the newest whole checkpoint and return its step, 0 without one."""
-    run = trainee.run
+    run = state.run
     loaded = load_checkpoint(
         run.folder,
-        method=trainee.method,
+        method=state.method,
         method_name=run.plan.method,
         config_digest=run.config_digest,
         say=say,
     )
     if loaded is None:
         return 0
-    step, state = loaded
-    trainee.optimizer.load_state_dict(state["optimizer"])
-    trainee.scaler.load_state_dict(state["scaler"])
-    torch.set_rng_state(state["rng"])
-    if trainee.rank == 0:
+    step, saved = loaded
+    state.optimizer.load_state_dict(saved["optimizer"])
+    state.scaler.load_state_dict(saved["scaler"])
+    torch.set_rng_state(saved["rng"])
+    if state.rank == 0:
         say(f"run {run.name}: going on from step {step}")
     return step
 
 
-def keep_checkpoint(trainee: Trainee, step: int) -> None:
+def keep_checkpoint(state: TrainingState, step: int) -> None:
     """Write the checkpoint of ``step``."""
     save_checkpoint(
-        trainee.run.folder,
+        state.run.folder,
         step,
-        method=trainee.method,
-        method_name=trainee.run.plan.method,
-        config_digest=trainee.run.config_digest,
+        method=state.method,
+        method_name=state.run.plan.method,
+        config_digest=state.run.config_digest,
         state={
-            "optimizer": trainee.optimizer.state_dict(),
-            "scaler": trainee.scaler.state_dict(),
+            "optimizer": state.optimizer.state_dict(),
+            "scaler": state.scaler.state_dict(),
             "rng": torch.get_rng_state(),
         },
-        keep=trainee.run.plan.training.keep_checkpoints,
+        keep=state.run.plan.training.keep_checkpoints,
     )
 
 
-def keep_encoder(trainee: Trainee, step: int) -> None:
+def keep_earlier_encoder(state: TrainingState, step: int) -> None:
+    """Write the encoder of ``step``, unless only the last one is kept of this method."""
+    if state.run.plan.method not in state.run.plan.training.last_encoder_only:
+        keep_encoder(state, step)
+
+
+def keep_encoder(state: TrainingState, step: int) -> None:
     """Write the encoder of ``step`` alone."""
-    path = encoder_path(trainee.run.folder, step)
-    encoder = trainee.method.encoder
-    save_encoder(path, encoder, about_encoder(trainee.run, encoder, step))
+    path = encoder_path(state.run.folder, step)
+    encoder = state.method.encoder
+    save_encoder(path, encoder, about_encoder(state.run, encoder, step))
 
 
 @contextlib.contextmanager

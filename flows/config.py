@@ -32,7 +32,7 @@ from deaps.config import (
     TfcSettings,
     TrainingSettings,
 )
-from deaps.methods import DEAPS, PAPER_METHODS
+from deaps.method_registry import DEAPS, PAPER_METHODS
 from deaps.registry import did_you_mean
 from flows.presets import PRESET_FOLDER, preset_names
 from preprocessing.config import QualitySettings, SignalSettings, SynthSettings

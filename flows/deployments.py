@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from deaps.methods import method_names
+from deaps.method_registry import method_names
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from prefect import flow, task
 from prefect.artifacts import create_link_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
 
-from deaps.evaluation import Evaluation, Stage
+from deaps.evaluation import DatasetLabels, Evaluation, Stage
 from deaps.exhibits.collection import ExhibitMaker
 from deaps.probing.comparison import (
     Outcomes,
@@ -46,6 +46,7 @@ from flows.runtime.dask_pool import worker_pool
 from flows.runtime.flow_start import command_line, start_flow
 from flows.runtime.opaque import opaque
 from flows.runtime.progress import StageProgress
+from preprocessing.datasets import DATASETS
 from storage.publish import republish
 from storage.snapshot import open_index
 from storage.window_store import WindowStore
@@ -113,9 +114,10 @@ def measure(state: ExperimentState, watch: Stopwatch, command: str) -> Evaluatio
     """Return the evaluation: features, folds, exhibits."""
     settings, store = state.settings, state.settings.store
     log = EventLog(store.root)
+    labels = DatasetLabels({name: dataset.label for name, dataset in DATASETS.items()})
     raise_open_file_limit()  # the workers, which read windows of all recordings, inherit it
     with open_index(store.root) as index, worker_pool(settings.execution) as client:
-        plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots())
+        plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots(), labels)
         windows = windows_of(plans.values())
         files = list_features(state, windows)
         context = StageContext(state, plans, windows, files, client)
@@ -130,13 +132,15 @@ def measure(state: ExperimentState, watch: Stopwatch, command: str) -> Evaluatio
                 plans,
                 files,
                 methods=settings.experiment.methods,
+                labels=labels,
                 seed=settings.benchmarks.seed,
             ).make(state.runs, outcomes)
         return Evaluation(
             id=state.name,
-            title=_title(settings),
+            title=_title(settings, labels),
+            datasets=labels,
             representations=representation_records(state.finished, files),
-            benchmarks=benchmark_records(settings.benchmarks, plans, not_run, outcomes),
+            benchmarks=benchmark_records(settings.benchmarks, plans, not_run, outcomes, labels),
             ablations=trained_ablations(state.experiment.ablations, state.runs),
             trials=trial_records(state.experiment, outcomes),
             pca=exhibits.pca,
@@ -147,7 +151,7 @@ def measure(state: ExperimentState, watch: Stopwatch, command: str) -> Evaluatio
             quality_examples=exhibits.quality_examples,
             map=exhibits.map,
             absent=exhibits.absent + state.missing,
-            provenance=provenance(settings, index, files, watch.stages, command),
+            provenance=provenance(settings, index, files, labels, watch.stages, command),
         )
 
 
@@ -197,6 +201,6 @@ def run_benchmarks(context: StageContext) -> Outcomes:
     return outcomes
 
 
-def _title(settings: Settings) -> str:
-    trained_on = ", ".join(settings.sampling.datasets) or "all data sets"
+def _title(settings: Settings, labels: DatasetLabels) -> str:
+    trained_on = ", ".join(labels[name] for name in settings.sampling.datasets) or "all data sets"
     return f"Self-supervised ECG representations, trained on {trained_on}"

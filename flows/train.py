@@ -15,7 +15,7 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
 from deaps.config import MethodName
-from deaps.methods import DEAPS
+from deaps.method_registry import DEAPS
 from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import Run, TrainingPlan, create_run, open_run
 from flows.config import ExecutionSettings, Settings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from storage.errors import DeapsError
@@ -12,19 +11,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from storage.schema import Sex
+    from storage.schema import Sex, SourceRole
 
 
 MAX_DURATION_S = 7 * 24 * 3600
 """Longest recording that is believed, in seconds."""
-
-
-class Role(StrEnum):
-    """What a source file gives to its recording."""
-
-    SIGNAL = "signal"
-    HEADER = "header"
-    ANNOTATION = "annotation"
 
 
 class UnreadableRecordingError(DeapsError):
@@ -43,7 +34,7 @@ class FoundRecording:
     name: str
     subject: str
     visit: int
-    files: tuple[tuple[str, Role], ...]
+    files: tuple[tuple[str, SourceRole], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,12 +53,23 @@ class Sex(StrEnum):
     FEMALE = "female"
 
 
+class SourceRole(StrEnum):
+    """What a source file gives to its recording.
+
+    Recordings of one data set with equal signal files are duplicates, whatever their headers and
+    annotations say. A file that holds header and samples, such as an EDF, is a signal file.
+    """
+
+    SIGNAL = "signal"
+    HEADER = "header"
+    ANNOTATION = "annotation"
+
+
 @dataclass(frozen=True, slots=True)
 class SourceFile:
     """One file that a recording was read from, with its state at that time.
 
-    ``path`` is relative to the data set's root. ``role`` is ``signal`` for files with samples,
-    else ``header`` or ``annotation``. Two recordings with equal signal files are duplicates.
+    ``path`` is relative to the data set's root, ``role`` a `SourceRole`.
     """
 
     path: str

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-REAL_DATA = Path(os.environ.get("DEAPS_REAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
+REAL_DATA_VARIABLE = "DEAPS_REAL_DATA"
+
+
+def real_folder(name: str) -> Path | None:
+    """Return the folder of one real data set, None where the variable names none that has it."""
+    given = os.environ.get(REAL_DATA_VARIABLE)
+    path = Path(given) / name if given else None
+    return path if path and path.is_dir() else None
 
 
 @pytest.fixture
@@ -16,9 +23,10 @@ def real_data() -> Callable[[str], Path]:
     """Return the folder of one real data set, or skip the test where it is absent."""
 
     def folder(name: str) -> Path:
-        path = REAL_DATA / name
-        if not path.is_dir():
-            pytest.skip(f"no real recordings at {path} (set DEAPS_REAL_DATA)")
+        path = real_folder(name)
+        if path is None:
+            given = os.environ.get(REAL_DATA_VARIABLE)
+            pytest.skip(f"no real {name}: {REAL_DATA_VARIABLE} is {given!r}")
         return path
 
     return folder

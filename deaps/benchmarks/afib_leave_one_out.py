@@ -7,11 +7,12 @@ import duckdb
 from deaps.benchmarks.afib_windows import (
     CLASSES,
     afib_examples,
-    recordings_in_words,
-    windows_in_words,
+    describe_recordings,
+    describe_windows,
 )
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
+from deaps.evaluation import DatasetLabels
 from deaps.probing.examples import Examples, Fold
 from deaps.probing.folds import leave_one_subject_out
 
@@ -28,17 +29,16 @@ class AfibLeaveOneOut(Benchmark):
         """Return the data set it needs."""
         return (settings.afib_loo,)
 
-    def protocol(self, settings: BenchmarkSettings) -> str:
+    def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
         """Return what is fitted on what and tested on what."""
-        recordings = recordings_in_words(self.datasets(settings)[0], settings)
+        recordings = describe_recordings(self.datasets(settings)[0], settings, labels)
         return (
-            f"Over {recordings}: fitted on all subjects but one, tested on that one; mean over "
-            "folds."
+            f"On {recordings}: fitted on all subjects but one, tested on that one; mean over folds."
         )
 
     def quality_rule(self, settings: BenchmarkSettings) -> str:
         """Return which windows are used."""
-        return windows_in_words(settings)
+        return describe_windows(settings)
 
     def examples(
         self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings

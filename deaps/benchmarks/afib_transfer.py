@@ -8,11 +8,12 @@ from deaps.benchmarks.afib_leave_one_out import AfibLeaveOneOut
 from deaps.benchmarks.afib_windows import (
     CLASSES,
     afib_examples,
-    recordings_in_words,
-    windows_in_words,
+    describe_recordings,
+    describe_windows,
 )
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
+from deaps.evaluation import DatasetLabels
 from deaps.probing.examples import Examples, Fold
 from deaps.probing.folds import given_sides
 from deaps.probing.labelled_windows import NotRunError, joined
@@ -32,14 +33,15 @@ class AfibTransfer(Benchmark):
         """Return the data sets it needs."""
         return settings.afib_train, settings.afib_test
 
-    def protocol(self, settings: BenchmarkSettings) -> str:
+    def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
         """Return what is fitted on what and tested on what."""
-        fitted, tested = (recordings_in_words(name, settings) for name in self.datasets(settings))
+        fitted = describe_recordings(settings.afib_train, settings, labels)
+        tested = describe_recordings(settings.afib_test, settings, labels)
         return f"Fitted on {fitted}, tested on {tested}."
 
     def quality_rule(self, settings: BenchmarkSettings) -> str:
         """Return which windows are used."""
-        return windows_in_words(settings)
+        return describe_windows(settings)
 
     def examples(
         self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings

@@ -7,6 +7,7 @@ import numpy as np
 
 from deaps.config import BenchmarkSettings
 from deaps.data_part import DataPart
+from deaps.evaluation import DatasetLabels
 from deaps.probing.examples import Examples
 from deaps.probing.labelled_windows import (
     NotRunError,
@@ -38,13 +39,15 @@ def afib_examples(
     return window_examples(columns, is_afib, side)
 
 
-def recordings_in_words(source: str, settings: BenchmarkSettings) -> str:
+def describe_recordings(source: str, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
     """Return in words which recordings of a data set, or of a part of it, are used."""
-    only = DataPart.parse(source).dataset in settings.afib_recordings_only
-    return f"the recordings of {source} that have AFib" if only else f"all recordings of {source}"
+    name = DataPart.parse(source).label(labels)
+    if DataPart.parse(source).dataset in settings.afib_recordings_only:
+        return f"the recordings of {name} that have AFib"
+    return f"all recordings of {name}"
 
 
-def windows_in_words(settings: BenchmarkSettings) -> str:
+def describe_windows(settings: BenchmarkSettings) -> str:
     """Return in words which windows are used."""
     excluded = ", ".join(settings.afib_excluded) or "no rhythm"
     most = settings.windows_per_subject

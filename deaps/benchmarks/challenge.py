@@ -7,6 +7,7 @@ import numpy as np
 
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
+from deaps.evaluation import DatasetLabels
 from deaps.probing.examples import Examples, Fold
 from deaps.probing.folds import given_sides
 from deaps.probing.labelled_windows import NotRunError, recording_examples, select_windows
@@ -49,11 +50,11 @@ class Challenge2017(Benchmark):
         """Return the data set it needs."""
         return (settings.challenge,)
 
-    def protocol(self, settings: BenchmarkSettings) -> str:
+    def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
         """Return what is fitted on what and tested on what."""
         return (
-            f"Fitted on the training recordings of {settings.challenge}, tested on its validation "
-            "recordings; a recording's features are the mean over its windows."
+            f"Fitted on the training recordings of {labels[settings.challenge]}, tested on its "
+            "validation recordings; a recording's features are the mean over its windows."
         )
 
     def examples(

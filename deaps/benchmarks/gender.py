@@ -8,6 +8,7 @@ import numpy as np
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
 from deaps.data_part import DataPart
+from deaps.evaluation import DatasetLabels
 from deaps.probing.examples import Examples, Fold
 from deaps.probing.folds import subject_folds
 from deaps.probing.labelled_windows import (
@@ -41,12 +42,12 @@ class Gender(Benchmark):
         """Return the data set it needs."""
         return (settings.gender,)
 
-    def protocol(self, settings: BenchmarkSettings) -> str:
+    def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
         """Return what is fitted on what and tested on what."""
         return (
             f"{settings.folds} folds over {settings.gender_subjects} subjects of "
-            f"{settings.gender}, {settings.gender_windows} of each subject's windows; no subject "
-            "is split."
+            f"{labels[settings.gender]}, {settings.gender_windows} of each subject's windows; no "
+            "subject is split."
         )
 
     def quality_rule(self, settings: BenchmarkSettings) -> str:

@@ -8,6 +8,7 @@ from typing import ClassVar
 import duckdb
 
 from deaps.config import BenchmarkSettings
+from deaps.evaluation import DatasetLabels
 from deaps.probing.examples import Examples, Fold
 
 
@@ -18,7 +19,7 @@ class Benchmark(ABC):
     title: ClassVar[str]
     classes: ClassVar[tuple[str, ...]]
     positive: ClassVar[str | None] = None
-    """Class that sensitivity and specificity are about."""
+    """Class of which sensitivity and specificity are reported."""
     reported: ClassVar[bool] = True
     """False for the inner folds that settings are chosen by."""
     followed: ClassVar[bool] = False
@@ -33,8 +34,8 @@ class Benchmark(ABC):
         """Return the data sets it needs."""
 
     @abstractmethod
-    def protocol(self, settings: BenchmarkSettings) -> str:
-        """Return what is fitted on what and tested on what."""
+    def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
+        """Return what is fitted on what and tested on what; ``labels`` are the data sets'."""
 
     def quality_rule(self, settings: BenchmarkSettings) -> str:
         """Return which windows are used."""

@@ -9,10 +9,12 @@ import duckdb
 import numpy as np
 
 from deaps.benchmarks.afib_windows import CLASSES as AFIB_CLASSES
-from deaps.benchmarks.afib_windows import afib_examples, windows_in_words
+from deaps.benchmarks.afib_windows import afib_examples, describe_windows
 from deaps.benchmarks.challenge import CLASSES, challenge_examples
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
+from deaps.data_part import DataPart
+from deaps.evaluation import DatasetLabels
 from deaps.probing.examples import Examples, Fold
 from deaps.probing.folds import few_labels, subject_folds
 
@@ -37,9 +39,11 @@ class InnerFolds(Benchmark):
         """Return the data set it needs."""
         return (settings.challenge,)
 
-    def protocol(self, settings: BenchmarkSettings) -> str:
+    def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
         """Return what is fitted on what and tested on what."""
-        return f"{settings.folds} folds over the training recordings of {settings.challenge}."
+        return (
+            f"{settings.folds} folds over the training recordings of {labels[settings.challenge]}."
+        )
 
     def examples(
         self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
@@ -60,11 +64,11 @@ class InnerFewLabels(InnerFolds):
     classes = ("not AFib", "AFib")
     positive = "AFib"
 
-    def protocol(self, settings: BenchmarkSettings) -> str:
+    def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
         """Return what is fitted on what and tested on what."""
         return (
             f"AFib or not, fitted on {settings.few_recordings} training recordings of each in "
-            f"{settings.challenge}, tested on its other training recordings; mean over "
+            f"{labels[settings.challenge]}, tested on its other training recordings; mean over "
             f"{settings.few_draws} draws."
         )
 
@@ -96,13 +100,14 @@ class InnerAfib(Benchmark):
         """Return the data set it needs, if one is set."""
         return (settings.afib_inner,) if settings.afib_inner else ()
 
-    def protocol(self, settings: BenchmarkSettings) -> str:
+    def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
         """Return what is fitted on what and tested on what."""
-        return f"{settings.folds} folds over the people of {settings.afib_inner}."
+        people = DataPart.parse(self.datasets(settings)[0]).label(labels)
+        return f"{settings.folds} folds over the people of {people}."
 
     def quality_rule(self, settings: BenchmarkSettings) -> str:
         """Return which windows are used."""
-        return windows_in_words(settings)
+        return describe_windows(settings)
 
     def examples(
         self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings

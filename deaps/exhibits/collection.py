@@ -62,10 +62,11 @@ class ExhibitMaker:
         files: Sequence[FeatureFile],
         *,
         methods: Sequence[str],
+        labels: evaluation.DatasetLabels,
         seed: int,
     ) -> None:
         self.index, self.store, self.plans, self.files = index, store, plans, files
-        self.methods, self.seed = methods, seed
+        self.methods, self.labels, self.seed = methods, labels, seed
         self.absent: list[str] = []
 
     def make(self, runs: Mapping[str, Run], outcomes: Outcomes) -> Exhibits:
@@ -76,7 +77,9 @@ class ExhibitMaker:
             training=self.curves(runs),
             quality=quality_counts(self.index),
             strips=self.strips(),
-            quality_examples=quality_examples(self.index, self.store, seed=self.seed),
+            quality_examples=quality_examples(
+                self.index, self.store, labels=self.labels, seed=self.seed
+            ),
             map=self.map(),
             absent=tuple(self.absent),
         )
@@ -117,6 +120,8 @@ class ExhibitMaker:
                 points[step] = outcome.scores[0].value
         if not curves:
             self.absent.append("evolution: no earlier encoder files of a method were evaluated")
+        else:
+            self._note_methods_without_steps(with_steps)
         made = (
             self._tried(
                 f"evolution of {name}",
@@ -129,6 +134,13 @@ class ExhibitMaker:
             for (name, benchmark), points in curves.items()
         )
         return tuple(evolution for evolution in made if evolution is not None)
+
+    def _note_methods_without_steps(self, with_steps: set[str]) -> None:
+        evaluated = {file.representation for file in self._last()}
+        for name in self.methods:
+            if name in evaluated - with_steps:
+                why = "only its last encoder was kept (training.last_encoder_only)"
+                self.absent.append(f"evolution of {name}: {why}")
 
     def curves(self, runs: Mapping[str, Run]) -> tuple[evaluation.TrainingCurve, ...]:
         """Return what every run logged."""

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import ks_2samp
 from sklearn.decomposition import PCA
 from sklearn.metrics import roc_auc_score, silhouette_score
 
@@ -96,10 +97,8 @@ def subject_silhouette(
 
 def ks_distance(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     """Return the largest distance of two samples' distribution functions."""
-    at = np.concatenate([a, b])
-    below_a = np.searchsorted(np.sort(a), at, side="right") / len(a)
-    below_b = np.searchsorted(np.sort(b), at, side="right") / len(b)
-    return float(np.abs(below_a - below_b).max())
+    # The distance alone is used; "asymp" spares the exact p-value's time.
+    return float(ks_2samp(a, b, method="asymp").statistic)
 
 
 def folded_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deaps.evaluation import QualityCount, QualityExample
+from deaps.evaluation import DatasetLabels, QualityCount, QualityExample
 from deaps.exhibits.strips import strip
 from storage.schema import Quality
 from storage.window_store import WindowStore
@@ -46,7 +46,12 @@ def quality_counts(index: DuckDBPyConnection) -> tuple[QualityCount, ...]:
 
 
 def quality_examples(
-    index: DuckDBPyConnection, windows: WindowStore, *, seed: int, n: int = 3
+    index: DuckDBPyConnection,
+    windows: WindowStore,
+    *,
+    labels: DatasetLabels,
+    seed: int,
+    n: int = 3,
 ) -> tuple[QualityExample, ...]:
     """Return n windows of each class, best class first, fewer where there are not as many.
 
@@ -60,7 +65,7 @@ def quality_examples(
         for dataset, recording_id in _in_turn(found, rng)[:n]:
             row, caption = _any_window(index, recording_id, quality, rng)
             (signal,) = windows.read([recording_id], [row])
-            shown = strip(f"{dataset}: {caption}", signal)
+            shown = strip(f"{labels[dataset]}: {caption}", signal)
             examples.append(QualityExample(quality=str(quality), strip=shown))
     return tuple(examples)
 

@@ -1,47 +1,23 @@
-"""Methods of self-supervised learning: DEAPS, the five it is compared with, and any others.
-
-What can be said of a method without torch stands here; its class, one file each, holds the rest.
-"""
+"""Methods of self-supervised learning, one class and file each; `register_method` adds others."""
 
 from __future__ import annotations
 
-from operator import attrgetter
+from typing import TYPE_CHECKING
 
-from deaps.methods.registry import (
-    METHODS,
-    MethodEntry,
-    build_method,
-    find_method,
-    method_names,
-    register_method,
-)
+from deaps.method_registry import find_method, method_names, register_method
 
-__all__ = [
-    "BYOL",
-    "CLOCS",
-    "DEAPS",
-    "METHODS",
-    "MIXING_UP",
-    "PAPER_METHODS",
-    "PCLR",
-    "TF_C",
-    "MethodEntry",
-    "build_method",
-    "find_method",
-    "method_names",
-    "register_method",
-]
+if TYPE_CHECKING:
+    from deaps.config import ModelSettings
+    from deaps.methods.interface import Method
 
-DEAPS = register_method("deaps", "deaps.methods.deaps:Deaps", label="DEAPS")
-BYOL = register_method("byol", "deaps.methods.byol:Byol", label="BYOL")
-PCLR = register_method("pclr", "deaps.methods.pclr:Pclr", label="PCLR")
-CLOCS = register_method("clocs", "deaps.methods.clocs:Clocs", label="CLOCS")
-MIXING_UP = register_method("mixing-up", "deaps.methods.mixing_up:MixingUp", label="Mixing-Up")
-TF_C = register_method(
-    "tf-c", "deaps.methods.tfc:Tfc", label="TF-C", iterations=attrgetter("tfc_iterations")
-)
+__all__ = ["build_method", "find_method", "load_method", "method_names", "register_method"]
 
-PAPER_METHODS: tuple[str, ...] = tuple(
-    entry.name for entry in (DEAPS, BYOL, PCLR, CLOCS, MIXING_UP, TF_C)
-)
-"""The methods that the paper compares, in the order of the report."""
+
+def load_method(name: str) -> type[Method]:
+    """Return the class of the method of that name."""
+    return find_method(name).load()
+
+
+def build_method(name: str, settings: ModelSettings) -> Method:
+    """Return the method of that name, with fresh weights from torch's global generator."""
+    return load_method(name)(settings)

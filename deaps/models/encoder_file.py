@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter
 from safetensors import SafetensorError, safe_open
 
-from deaps.methods.registry import find_method
+from deaps.method_registry import find_method
 from deaps.models.encoder import Encoder
 from deaps.models.network import Network
 from storage.config import Normalisation

@@ -9,6 +9,7 @@ from typing import Self
 
 import torch
 from torch import Tensor, nn
+from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 
 class Teacher(nn.Module):
@@ -52,18 +53,18 @@ class Teacher(nn.Module):
     def update(self, tau: float) -> None:
         """Move by 1 - tau of the way to the student: "xi <- tau xi + (1 - tau) theta"."""
         student = chain.from_iterable(part.parameters() for part in self._student)
-        _move(list(self.parameters()), list(student), 1 - tau)
+        _average(list(self.parameters()), list(student), tau)
         if self.average_buffers:
-            self._update_buffers(1 - tau)
+            self._update_buffers(tau)
 
     def train(self, mode: bool = True) -> Self:
         """Stay in training mode, whatever the student's: batch statistics are its only ones."""
         return super().train(True)
 
-    def _update_buffers(self, share: float) -> None:
+    def _update_buffers(self, tau: float) -> None:
         pairs = list(zip(self.buffers(), self._student_buffers(), strict=True))
         averaged = [pair for pair in pairs if pair[0].is_floating_point()]
-        _move([own for own, _ in averaged], [theirs for _, theirs in averaged], share)
+        _average([own for own, _ in averaged], [theirs for _, theirs in averaged], tau)
         for own, theirs in pairs:
             if not own.is_floating_point():
                 own.copy_(theirs)
@@ -72,7 +73,7 @@ class Teacher(nn.Module):
         return chain.from_iterable(part.buffers() for part in self._student)
 
 
-def _move(own: list[Tensor], theirs: list[Tensor], share: float) -> None:
-    """Move tensors by a share of the way to others: one fused call instead of one for each."""
+def _average(own: list[Tensor], theirs: list[Tensor], tau: float) -> None:
+    """Keep a share tau of each tensor and take the rest from the other, all in one fused call."""
     if own:
-        torch._foreach_lerp_(own, theirs, share)
+        get_ema_multi_avg_fn(tau)(own, theirs, 0)  # type: ignore[no-untyped-call]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -47,6 +49,14 @@ def make_classifier(*, with_gaps: bool = False) -> Pipeline:
     return make_pipeline(*steps)
 
 
+@contextmanager
+def in_any_thread() -> Iterator[None]:
+    """Silence the library's warning that it runs outside the main thread, as in a worker."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", _NOT_MAIN_THREAD)
+        yield
+
+
 def fit_predict(
     train: NDArray[np.floating], labels: NDArray[np.integer], test: NDArray[np.floating]
 ) -> NDArray[np.int8]:
@@ -54,11 +64,10 @@ def fit_predict(
 
     A training side with one class alone predicts that class.
     """
-    known = np.unique(labels)
-    if len(known) == 1:
-        return np.full(len(test), known[0], np.int8)
+    classes = np.unique(labels)
+    if len(classes) == 1:
+        return np.full(len(test), classes[0], np.int8)
     with_gaps = bool(np.isnan(train).any() or np.isnan(test).any())
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", _NOT_MAIN_THREAD)
+    with in_any_thread():
         classifier = make_classifier(with_gaps=with_gaps).fit(train, labels)
         return np.asarray(classifier.predict(test), np.int8)

@@ -36,31 +36,39 @@ def configured_benchmarks(settings: BenchmarkSettings) -> list[Benchmark]:
 
 
 def plan_benchmarks(
-    index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings, roots: Mapping[str, Path]
+    index: duckdb.DuckDBPyConnection,
+    settings: BenchmarkSettings,
+    roots: Mapping[str, Path],
+    labels: evaluation.DatasetLabels,
 ) -> tuple[dict[str, Plan], dict[str, str]]:
     """Return the benchmarks that can be run on a snapshot, and why the others cannot.
 
-    ``roots`` says where each configured data set lies.
+    ``roots`` says where each configured data set lies, ``labels`` its name for people.
     """
     plans, not_run = {}, {}
     for benchmark in configured_benchmarks(settings):
         try:
-            plans[benchmark.name] = plan_benchmark(benchmark, index, settings)
+            plans[benchmark.name] = plan_benchmark(benchmark, index, settings, labels)
         except NotRunError as error:
-            not_run[benchmark.name] = _missing_data(benchmark, settings, roots) or str(error)
+            not_run[benchmark.name] = _missing_data(benchmark, settings, roots, labels) or str(
+                error
+            )
     return plans, not_run
 
 
 def _missing_data(
-    benchmark: Benchmark, settings: BenchmarkSettings, roots: Mapping[str, Path]
+    benchmark: Benchmark,
+    settings: BenchmarkSettings,
+    roots: Mapping[str, Path],
+    labels: evaluation.DatasetLabels,
 ) -> str | None:
     """Return which data set of the benchmark is missing, and where it was expected."""
     for source in benchmark.datasets(settings):
         dataset = DataPart.parse(source).dataset
         if dataset not in roots:
-            return f"no data: data.{dataset} is not set"
+            return f"{labels[dataset]} was not available: data.{dataset} is not set"
         if not roots[dataset].exists():
-            return f"no data at {roots[dataset]}"
+            return f"{labels[dataset]} was not available: no data at {roots[dataset]}"
     return None
 
 
@@ -95,13 +103,14 @@ def benchmark_records(
     plans: Mapping[str, Plan],
     not_run: Mapping[str, str],
     outcomes: Outcomes,
-) -> tuple[evaluation.Benchmark, ...]:
+    labels: evaluation.DatasetLabels,
+) -> tuple[evaluation.BenchmarkRecord, ...]:
     """Return every benchmark as the report shows it, also those that were not run."""
     return tuple(
-        evaluation.Benchmark(
+        evaluation.BenchmarkRecord(
             name=benchmark.name,
             title=benchmark.title,
-            protocol=benchmark.protocol(settings),
+            protocol=benchmark.protocol(settings, labels),
             classes=benchmark.classes,
             reported=benchmark.reported,
             not_run=not_run.get(benchmark.name),

@@ -35,7 +35,10 @@ class Plan:
 
 
 def plan_benchmark(
-    benchmark: Benchmark, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
+    benchmark: Benchmark,
+    index: duckdb.DuckDBPyConnection,
+    settings: BenchmarkSettings,
+    labels: evaluation.DatasetLabels,
 ) -> Plan:
     """Return the benchmark ready to be run on the snapshot of an open index.
 
@@ -56,7 +59,7 @@ def plan_benchmark(
         folds=len(folds),
         majority=majority_accuracy(examples, folds),
         quality_rule=benchmark.quality_rule(settings),
-        label_version=_label_versions(index, benchmark.datasets(settings)),
+        label_version=_label_versions(index, benchmark.datasets(settings), labels),
         seed=settings.seed,
         removed=removed,
     )
@@ -100,9 +103,11 @@ def _by_class(benchmark: Benchmark, labels: NDArray[np.int8]) -> dict[str, int]:
     return dict(zip(benchmark.classes, counts.tolist(), strict=True))
 
 
-def _label_versions(index: duckdb.DuckDBPyConnection, datasets: tuple[str, ...]) -> str | None:
+def _label_versions(
+    index: duckdb.DuckDBPyConnection, datasets: tuple[str, ...], labels: evaluation.DatasetLabels
+) -> str | None:
     sql = "SELECT dataset, label_source FROM datasets WHERE list_contains($names, dataset)"
     names = [DataPart.parse(name).dataset for name in datasets]
-    rows = index.execute(sql, {"names": names}).fetchall()
-    versions = [f"{dataset}: {source}" for dataset, source in sorted(rows) if source]
-    return "; ".join(versions) or None
+    sources = index.execute(sql, {"names": names}).fetchall()
+    texts = [f"{labels[dataset]}: {source}" for dataset, source in sorted(sources) if source]
+    return "; ".join(texts) or None

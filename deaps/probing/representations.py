@@ -9,7 +9,7 @@ from pathlib import Path
 from deaps.evaluation import Representation
 from deaps.experiment import FinishedRun, Trained
 from deaps.floors.classical import FEATURE_NAMES
-from deaps.methods import find_method
+from deaps.methods import load_method
 from deaps.models.encoder import WIDTH
 from deaps.probing.examples import Windows
 from deaps.probing.feature_source import FeatureSource
@@ -97,7 +97,7 @@ _FLOORS = (
 
 def _record(finished: FinishedRun) -> Representation:
     trained, run = finished.trained, finished.run
-    plan, method = run.plan, find_method(run.plan.method).load()
+    plan, method = run.plan, load_method(run.plan.method)
     size = method.encoder_size(plan.model)
     return Representation(
         name=trained.name,

@@ -2,6 +2,32 @@
 
 from __future__ import annotations
 
-from deaps.report.writing import MARKDOWN_NAME, write_report
+from pathlib import Path
+
+from deaps.evaluation import PAGE_NAME, Evaluation
+from deaps.report.markdown import markdown_report
+from deaps.report.outline import report_sections
+from deaps.report.page import html_page
+from storage.atomic import replacing
 
 __all__ = ["MARKDOWN_NAME", "write_report"]
+
+MARKDOWN_NAME = "report.md"
+
+
+def write_report(evaluation: Evaluation, folder: Path) -> Path:
+    """Write page and Markdown into ``folder`` and return the path of the page.
+
+    The same evaluation always gives the same bytes. The page is written last: if it exists, the
+    report is whole.
+    """
+    sections = report_sections(evaluation)
+    _write(folder / MARKDOWN_NAME, markdown_report(evaluation.title, sections))
+    page = folder / PAGE_NAME
+    _write(page, html_page(evaluation.title, sections))
+    return page
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")

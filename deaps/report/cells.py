@@ -1,8 +1,8 @@
-"""Cells of several tables: a score with its interval, the paper's figure, what is missing."""
+"""Cells that several tables share: a score with its interval, the paper's figure, a gap."""
 
 from __future__ import annotations
 
-from deaps.evaluation import Representation, Score
+from deaps.evaluation import BenchmarkRecord, Representation, Score
 from deaps.paper import paper_figure
 from deaps.report.parts import Cell
 from deaps.report.wording import NOTHING, interval, percent
@@ -12,12 +12,12 @@ UNDEFINED = Cell(NOTHING, missing=True)
 
 
 def accuracy_cell(score: Score | None, *, best: bool = False) -> Cell:
-    """Return an accuracy with its interval; without one the cell says that it was not run."""
+    """Return an accuracy with its interval, or "not run" without a score."""
     return score_cell(score, best=best) if score else NOT_RUN
 
 
 def score_cell(score: Score | None, *, best: bool = False) -> Cell:
-    """Return a score with its interval and its deviation over folds below."""
+    """Return a score, with its interval and its deviation over folds in the note."""
     if score is None:
         return UNDEFINED
     deviation = f"± {percent(score.deviation)}" if score.deviation is not None else ""
@@ -25,9 +25,9 @@ def score_cell(score: Score | None, *, best: bool = False) -> Cell:
     return Cell(percent(score.value), note=note, best=best)
 
 
-def paper_cell(benchmark: str, one: Representation, column: str) -> Cell:
-    """Return what the paper prints for this method, a dash where it prints nothing."""
-    printed = paper_figure(benchmark, one.name, column) if one.role == "method" else None
+def paper_cell(benchmark: BenchmarkRecord, representation: Representation, column: str) -> Cell:
+    """Return the paper's figure for this method, or a dash if the paper has none."""
+    printed = paper_figure(benchmark.name, representation.name, column)
     if printed is None:
         return UNDEFINED
     # As printed: one figure has two decimals there.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deaps.evaluation import Benchmark
-from deaps.methods import DEAPS
+from deaps.evaluation import BenchmarkRecord
+from deaps.method_registry import DEAPS
 from deaps.paper import paper_figure
 
 _PAPER_METHOD = DEAPS.name
@@ -28,7 +28,7 @@ class MetricColumn:
         return (*ours, "paper") if self.paper_column is not None else ours
 
 
-def metric_columns(benchmark: Benchmark) -> tuple[MetricColumn, ...]:
+def metric_columns(benchmark: BenchmarkRecord) -> tuple[MetricColumn, ...]:
     """Return accuracy, sensitivity and specificity, then each class; only what ours or it has."""
     measured = {score.metric for outcome in benchmark.outcomes for score in outcome.scores}
     columns = [_column(benchmark, "accuracy", ("accuracy",), {"accuracy"}, "accuracy")]
@@ -43,7 +43,7 @@ def metric_columns(benchmark: Benchmark) -> tuple[MetricColumn, ...]:
 
 
 def _column(
-    benchmark: Benchmark, title: str, metrics: tuple[str, ...], measured: set[str], paper: str
+    benchmark: BenchmarkRecord, title: str, metrics: tuple[str, ...], measured: set[str], paper: str
 ) -> MetricColumn | None:
     has_paper = paper_figure(benchmark.name, _PAPER_METHOD, paper) is not None
     if not has_paper and not measured.intersection(metrics):
@@ -52,6 +52,6 @@ def _column(
     return MetricColumn(title, ours, paper if has_paper else None)
 
 
-def _class_title(benchmark: Benchmark, name: str) -> str:
+def _class_title(benchmark: BenchmarkRecord, name: str) -> str:
     tested = benchmark.facts.tested.get(name) if benchmark.facts else None
     return name if tested is None else f"{name} ({tested:,} tested)"

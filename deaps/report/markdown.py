@@ -1,4 +1,4 @@
-"""The report as Markdown: every table and list, with a word on each figure of the page."""
+"""The report as Markdown: every table and list, and the caption of every figure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from deaps.report.parts import (
     Cell,
     ColumnGroup,
     ColumnKind,
-    Facts,
     Figure,
     Map,
     Matrices,
@@ -23,6 +22,7 @@ from deaps.report.parts import (
     Row,
     Section,
     Table,
+    TermList,
     Verbatim,
 )
 from deaps.report.wording import percent
@@ -41,7 +41,7 @@ def markdown_report(title: str, sections: Sequence[Section]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text that Markdown shows as it is: on one line, with no mark-up and no HTML."""
+    """Return a text that Markdown shows unchanged: on one line, without mark-up or HTML."""
     line = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
     return _SPECIAL.sub(r"\\\1", line)
 
@@ -63,7 +63,7 @@ def _(part: Notice) -> str:
 
 @_block.register
 def _(part: Beside) -> str:
-    return "\n\n".join(_block(one) for one in part.parts)
+    return "\n\n".join(_block(inner) for inner in part.parts)
 
 
 @_block.register
@@ -72,7 +72,7 @@ def _(part: Bullets) -> str:
 
 
 @_block.register
-def _(part: Facts) -> str:
+def _(part: TermList) -> str:
     lines = []
     for term, values in part.entries:
         if len(values) == 1:
@@ -84,7 +84,7 @@ def _(part: Facts) -> str:
 
 @_block.register
 def _(part: Verbatim) -> str:
-    longest = max((len(found) for found in _FENCE.findall(part.text)), default=2)
+    longest = max((len(fence) for fence in _FENCE.findall(part.text)), default=2)
     fence = "`" * max(3, longest + 1)
     return f"{escaped(part.summary)}:\n\n{fence}\n{part.text.rstrip()}\n{fence}"
 
@@ -94,10 +94,10 @@ def _(part: Verbatim) -> str:
 def _(part: Figure | Map) -> str:
     titles = ""
     if isinstance(part, Figure):
-        told = [" ".join(filter(None, (one.title, one.note))) for one in part.panels]
-        titles = "".join(f"\n- {escaped(text)}" for text in told if text)
+        lines = [" ".join(filter(None, (panel.title, panel.note))) for panel in part.panels]
+        titles = "".join(f"\n- {escaped(line)}" for line in lines if line)
         titles = f"\n{titles}" if titles else ""
-    return f"Figure {part.number}. {escaped(part.caption)} (Drawn in the page.){titles}"
+    return f"Figure {part.number}. {escaped(part.caption)} (The page shows this figure.){titles}"
 
 
 @_block.register

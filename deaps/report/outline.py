@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deaps.evaluation import Evaluation
 from deaps.report.parts import Section, numbered
-from deaps.report.ranking import reported
+from deaps.report.results import reported
 from deaps.report.sections.ablations import ablations_section
 from deaps.report.sections.absent import absent_section
 from deaps.report.sections.benchmark import benchmark_section
@@ -24,7 +24,7 @@ def report_sections(evaluation: Evaluation) -> tuple[Section, ...]:
     """Return every section in order, tables and figures numbered."""
     sections = (
         headline_section(evaluation),
-        *(benchmark_section(evaluation, one) for one in reported(evaluation)),
+        *(benchmark_section(evaluation, benchmark) for benchmark in reported(evaluation)),
         evolution_section(evaluation),
         strips_section(evaluation),
         pca_section(evaluation),

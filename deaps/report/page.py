@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing but itself."""
+"""The report as one HTML file that loads nothing else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TEMPLATES = "templates"
 
 
 def html_page(title: str, sections: Sequence[Section]) -> str:
-    """Return the page; every text is escaped by the templates, drawings stand as they are."""
+    """Return the page; the templates escape every text, drawings are inserted unchanged."""
     page = _environment().get_template("page.html")
     return page.render(
         title=title,

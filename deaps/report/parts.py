@@ -1,6 +1,6 @@
-"""What a report is made of, before it is HTML or Markdown.
+"""The parts of a report, before they become HTML or Markdown.
 
-Sections are built once, and both forms are written from them: they cannot differ in a figure.
+Both forms are written from the same sections, so they cannot differ in a figure.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from typing import ClassVar, Literal, TypeAlias
 
 from markupsafe import Markup
 
-Layout = Literal["single", "pair", "triple", "grid", "dense", "wide"]
-"""How panels stand on a wide screen: one; in rows of two, three, four or five; or each in the
-full width, one below the other."""
+Arrangement = Literal["single", "pair", "triple", "grid", "dense", "wide"]
+"""How panels are placed on a wide screen: a single one; in rows of two, three, four or five; or
+each in the full width, below the one before."""
 
 ColumnKind = Literal["number", "text", "code"]
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a table: a figure, what belongs to it in small, and whether it is the best."""
+    """A cell of a table: a figure, a note in small type, and whether it is the best."""
 
     text: str
     note: str = ""
     best: bool = False
     missing: bool = False
-    """There is no figure, and the text says so."""
+    """The text stands for a figure that is missing."""
     drawing: Markup | None = None
-    """Stands above the text, in HTML alone."""
+    """Drawn above the text; only in the page."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnGroup:
-    """Columns under one title; without a title each column's own heads it."""
+    """Columns under one title; the title may be empty."""
 
     title: str
     columns: tuple[str, ...]
@@ -52,7 +52,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Rows that belong together, set apart from those above."""
+    """Rows that belong together; a rule separates them from those above."""
 
     rows: tuple[Row, ...]
     title: str = ""
@@ -70,23 +70,23 @@ class Table:
     bodies: tuple[Body, ...]
     notes: tuple[str, ...] = ()
     folded: bool = False
-    """Long, and folded away under its caption."""
+    """The page shows the caption alone until a reader opens it."""
     number: int = 0
 
     @property
     def width(self) -> int:
-        """Columns beside the head of each row."""
+        """Number of columns, without the head of each row."""
         return sum(len(group.columns) for group in self.groups)
 
     @property
     def has_group_titles(self) -> bool:
-        """Whether a second line of heads is needed."""
+        """Whether the table needs a second line of heads."""
         return any(group.title for group in self.groups)
 
 
 @dataclass(frozen=True, slots=True)
 class LegendEntry:
-    """A drawn sign and what it stands for."""
+    """A drawn sign and its meaning."""
 
     sign: Markup
     text: str
@@ -109,7 +109,7 @@ class Figure:
     id: str
     caption: str
     panels: tuple[Panel, ...]
-    layout: Layout = "single"
+    arrangement: Arrangement = "single"
     legend: tuple[LegendEntry, ...] = ()
     number: int = 0
 
@@ -123,7 +123,7 @@ class Matrix:
     counts: tuple[tuple[int, ...], ...]
 
     def share(self, true: int, predicted: int) -> float | None:
-        """Return the share of a true class that was predicted so, None where it has no example."""
+        """Return the share of a true class with that prediction, None if it has no example."""
         total = sum(self.counts[true])
         return self.counts[true][predicted] / total if total else None
 
@@ -141,7 +141,7 @@ class Matrices:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """A scatter of windows that shows the strip of the one pointed at."""
+    """A scatter of windows; the page shows the strip of the window under the pointer."""
 
     kind: ClassVar[str] = "map"
     id: str
@@ -149,7 +149,7 @@ class Map:
     svg: Markup
     legend: tuple[LegendEntry, ...]
     data: dict[str, object]
-    """What the page's script reads: places, labels, subjects, strips."""
+    """Read by the page's script: places, labels, subjects, strips."""
     number: int = 0
 
 
@@ -163,7 +163,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A sentence on what is not there, and why."""
+    """A sentence on what is missing, and why."""
 
     kind: ClassVar[str] = "notice"
     text: str
@@ -178,10 +178,10 @@ class Bullets:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class TermList:
     """Terms, each with one or more values."""
 
-    kind: ClassVar[str] = "facts"
+    kind: ClassVar[str] = "terms"
     entries: tuple[tuple[str, tuple[str, ...]], ...]
     stacked: bool = False
     """Each term on a line of its own, for values that are sentences."""
@@ -189,7 +189,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:
-    """A long text, folded away under a summary."""
+    """A long text; the page shows the summary alone until a reader opens it."""
 
     kind: ClassVar[str] = "verbatim"
     summary: str
@@ -198,14 +198,14 @@ class Verbatim:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Parts that stand beside each other where the screen is wide enough."""
+    """Parts side by side, where the screen is wide enough."""
 
     kind: ClassVar[str] = "beside"
     parts: tuple[Part, ...]
 
 
 Part: TypeAlias = (
-    Table | Figure | Matrices | Map | Paragraph | Notice | Bullets | Facts | Verbatim | Beside
+    Table | Figure | Matrices | Map | Paragraph | Notice | Bullets | TermList | Verbatim | Beside
 )
 
 
@@ -219,7 +219,7 @@ class Section:
 
 
 def numbered(sections: Iterable[Section]) -> tuple[Section, ...]:
-    """Return the sections with their tables and figures counted from 1, each on its own."""
+    """Return the sections with tables numbered from 1, and figures numbered from 1."""
     tables, figures = count(1), count(1)
     return tuple(
         replace(section, parts=tuple(_numbered(part, tables, figures) for part in section.parts))
@@ -229,7 +229,7 @@ def numbered(sections: Iterable[Section]) -> tuple[Section, ...]:
 
 def _numbered(part: Part, tables: Iterator[int], figures: Iterator[int]) -> Part:
     if isinstance(part, Beside):
-        return Beside(tuple(_numbered(one, tables, figures) for one in part.parts))
+        return Beside(tuple(_numbered(inner, tables, figures) for inner in part.parts))
     if isinstance(part, Table):
         return replace(part, number=next(tables))
     if isinstance(part, Figure | Matrices | Map):

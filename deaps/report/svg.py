@@ -1,4 +1,4 @@
-"""Drawings of matplotlib as SVG that lives in the page: its colours, its font, no ids of others."""
+"""Drawings of matplotlib as SVG for the page: with its colours, its font and unique ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _POINTS_PER_INCH = 72
 FONT_SIZE = 11
 """Of texts in drawings, in pixels."""
 CLASS_MARK = "class:"
-"""Begins the gid of an artist that is to have a class of the page's style sheet."""
+"""Start of an artist's gid that gives its element a class of the page's style sheet."""
 _LONG_PATH = 2000
 
 _SETTINGS: Any = {
@@ -65,9 +65,9 @@ def inline_svg(
     draw
         Draws on an empty figure with the stand-in colours of `theme`.
     name
-        Begins all ids in it, so it must be unique in the page.
+        Start of all its ids, so it must be unique in the page.
     label
-        Says in words what is shown; empty for a sign that stands beside its words.
+        Describes the drawing in words; empty for a sign that has its words beside it.
     size
         Width and height in pixels; texts have `FONT_SIZE` at this size.
     """
@@ -78,8 +78,8 @@ def inline_svg(
     for element in root.iter():
         element.tag = element.tag.removeprefix(_SVG)
         _adapt(element)
-    told = {"role": "img", "aria-label": label} if label else {"aria-hidden": "true"}
-    attributes = {"class": "plot" if label else "sign"} | told
+    words = {"role": "img", "aria-label": label} if label else {"aria-hidden": "true"}
+    attributes = {"class": "plot" if label else "sign"} | words
     attributes |= {"viewBox": f"0 0 {width:g} {height:g}", "style": f"--w:{width:g}"}
     root.attrib.clear()
     root.attrib.update(attributes)
@@ -113,8 +113,8 @@ def _rename_ids(root: ElementTree.Element, name: str) -> None:
     used: dict[str, str] = {}
     for element in root.iter():
         for value in element.attrib.values():
-            for found in _REFERENCE.findall(value):
-                used.setdefault(found, f"{name}-{len(used)}")
+            for reference in _REFERENCE.findall(value):
+                used.setdefault(reference, f"{name}-{len(used)}")
         if _LINK in element.attrib:
             used.setdefault(element.attrib[_LINK][1:], f"{name}-{len(used)}")
     for element in root.iter():

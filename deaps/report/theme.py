@@ -1,7 +1,7 @@
-"""Colours of the page, light and dark, and the signs by which series are told apart.
+"""Colours of the page, light and dark, and the signs that distinguish series.
 
-Drawings are made with stand-in colours, which `inline_svg` turns into the page's variables: one
-drawing serves both themes.
+Drawings use stand-in colours, which `inline_svg` turns into the page's variables. So one drawing
+serves both themes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from deaps.evaluation import Representation, Role
+from deaps.evaluation import Representation, RepresentationRole
 
 LIGHT: dict[str, str] = {
     "page": "#ffffff",
@@ -47,7 +47,7 @@ DARK: dict[str, str] = {
     "ecg-fine": "#2c2021",
     "ecg-coarse": "#4a2f30",
 }
-"""Same names as `LIGHT`. Series were chosen to stay apart for people with red-green blindness."""
+"""Same names as `LIGHT`. People with red-green blindness can distinguish the series."""
 
 N_SERIES = 6
 
@@ -70,11 +70,11 @@ VARIABLES: dict[str, str] = {
     ECG_FINE: "var(--ecg-fine)",
     ECG_COARSE: "var(--ecg-coarse)",
 } | {stand_in: f"var(--series-{k})" for k, stand_in in enumerate(SERIES, start=1)}
-"""What each stand-in becomes in the page."""
+"""CSS value of each stand-in."""
 
 Dash: TypeAlias = tuple[float, tuple[float, ...] | None]
 
-_MARKERS: dict[Role, str] = {
+_MARKERS: dict[RepresentationRole, str] = {
     "method": "os^DvP",
     "floor": "X*",
     "ablation": "<>phdH",
@@ -90,7 +90,7 @@ _DASHES: tuple[Dash, ...] = (
 )
 
 HATCHES = ("", "////", "xxxx", "....", "\\\\\\\\", "++++")
-"""Patterns of areas, so that they can be told apart without colour."""
+"""Patterns of areas: they differ without colour, too."""
 
 Shape = Literal["circle", "triangle", "square", "diamond", "cross", "plus"]
 SHAPES: tuple[Shape, ...] = ("circle", "triangle", "square", "diamond", "cross", "plus")
@@ -109,16 +109,16 @@ class SeriesStyle:
 def series_styles(representations: Sequence[Representation]) -> dict[str, SeriesStyle]:
     """Return the style of each representation, by name; floors are grey.
 
-    Within a role no two agree in marker, colour and dash before all combinations are used.
+    Within a role, marker, colour and dash repeat only after all combinations are used.
     """
-    seen: dict[Role, int] = {}
+    seen: dict[RepresentationRole, int] = {}
     styles = {}
-    for one in representations:
-        place = seen.setdefault(one.role, 0)
-        seen[one.role] += 1
-        markers = _MARKERS[one.role]
-        styles[one.name] = SeriesStyle(
-            colour=MUTED if one.role == "floor" else SERIES[place % N_SERIES],
+    for representation in representations:
+        place = seen.setdefault(representation.role, 0)
+        seen[representation.role] += 1
+        markers = _MARKERS[representation.role]
+        styles[representation.name] = SeriesStyle(
+            colour=MUTED if representation.role == "floor" else SERIES[place % N_SERIES],
             marker=markers[place % len(markers)],
             # After a full round of colours the dashes move on by one.
             dash=_DASHES[(place + place // N_SERIES) % len(_DASHES)],

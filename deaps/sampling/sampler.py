@@ -15,7 +15,6 @@ from numpy.random import Generator, Philox
 from numpy.typing import NDArray
 
 from deaps.sampling.batch import Views
-from deaps.sampling.shortage import batch_exceeds, nobody_qualifies, some_left_out
 from deaps.sampling.view_rules import (
     AdjacentWindows,
     DistantWindows,
@@ -120,12 +119,12 @@ class Sampler:
         serving = pool.by_subject[serves[pool.by_subject]]
         subjects, first = np.unique(pool.subjects[serving], return_index=True)
         if not len(subjects):
-            raise NotEnoughDataError(nobody_qualifies(pool, views, settings, self._rule))
+            raise NotEnoughDataError(_no_subject(pool, views, settings, self._rule))
         self._serving, self._first = serving, np.append(first, len(serving))
         self.subjects: NDArray[np.int64] = subjects
-        self.notes: list[str] = some_left_out(pool, subjects, self._rule)
+        self.notes: list[str] = _left_out(pool, subjects, self._rule)
         if batch > len(subjects):
-            self.notes.append(batch_exceeds(batch, len(subjects)))
+            self.notes.append(_batch_exceeds(batch, len(subjects)))
 
     def draw(self, step: int) -> Draw:
         """Return the global batch of a step."""
@@ -211,3 +210,38 @@ def _rule(pool: WindowPool, views: Views, settings: SamplingSettings) -> Rule:
     if views is Views.PAIR:
         return DistantWindows(pool, apart=apart) if within else TwoVisits(pool)
     return AdjacentWindows(pool) if views is Views.ADJACENT else SingleWindow(pool)
+
+
+def _no_subject(pool: WindowPool, views: Views, settings: SamplingSettings, rule: Rule) -> str:
+    """Return why no subject gives a sample, and what to set."""
+    n, names = len(pool.subject_datasets), ", ".join(pool.datasets)
+    extents = pool.places[pool.offsets[1:] - 1] - pool.places[pool.offsets[:-1]]
+    longest_s = int(extents.max()) * WINDOW_S
+    if views is Views.QUADRUPLE and longest_s < settings.triplet_span_s:
+        return (
+            f"sampling.triplet_span_s is {settings.triplet_span_s}, longer than any recording: "
+            f"the usable windows of one start at most {longest_s} s apart (data sets: "
+            f"{names}; {n} subjects); lower it or choose other sampling.datasets"
+        )
+    return f"0 of {n} subjects have {rule.needs} (data sets: {names}); {rule.advice}"
+
+
+def _left_out(pool: WindowPool, subjects: NDArray[np.int64], rule: Rule) -> list[str]:
+    """Return a sentence for each data set of which not all subjects are in ``subjects``."""
+    totals = np.bincount(pool.subject_datasets, minlength=len(pool.datasets))
+    found = np.bincount(pool.subject_datasets[subjects], minlength=len(pool.datasets))
+    return [
+        f"{name}: {k} of {n} subjects have {rule.needs}; the others are never drawn"
+        for name, k, n in zip(pool.datasets, found.tolist(), totals.tolist(), strict=True)
+        if k < n
+    ]
+
+
+def _batch_exceeds(batch: int, n_subjects: int) -> str:
+    """Return how often a subject is in a batch of more samples than there are subjects."""
+    whole, rest = divmod(batch, n_subjects)
+    times = f"{whole} or {whole + 1}" if rest else f"{whole}"
+    return (
+        f"a batch of {batch} exceeds the {n_subjects} subjects that qualify: each is in it "
+        f"{times} times"
+    )

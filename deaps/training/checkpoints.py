@@ -2,7 +2,8 @@
 
 A checkpoint is a folder, written under a temporary name and renamed: ``weights.safetensors``,
 ``state.pt`` (optimiser and random numbers, readable with ``weights_only=True``) and
-``checkpoint.json`` (step, what it belongs to, the other files' digests).
+``checkpoint.json`` (step, what it belongs to, the other files' digests). A finished run keeps its
+encoders alone: nothing resumes it, and the optimiser's state is twice as large as the weights.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from torch import Tensor, nn
 from storage.atomic import fsync_path, replacing
 from storage.digest import file_sha256
 from storage.errors import DeapsError
+from storage.layout import CHECKPOINTS_FOLDER
 
-CHECKPOINTS = "checkpoints"
 ENCODERS = "encoders"
 _WEIGHTS, _STATE, _ABOUT = "weights.safetensors", "state.pt", "checkpoint.json"
 
@@ -53,7 +54,7 @@ def save_checkpoint(
     keep: int,
 ) -> Path:
     """Write the checkpoint of ``step`` and remove all but the newest ``keep``."""
-    folder = run / CHECKPOINTS / f"step-{step:08d}"
+    folder = run / CHECKPOINTS_FOLDER / f"step-{step:08d}"
     temporary = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
@@ -105,6 +106,11 @@ def load_checkpoint(
     return None
 
 
+def remove_checkpoints(run: Path) -> None:
+    """Remove all checkpoints of a run; its encoders stay."""
+    shutil.rmtree(run / CHECKPOINTS_FOLDER, ignore_errors=True)
+
+
 def save_encoder(path: Path, encoder: nn.Module, about: dict[str, str]) -> None:
     """Write an encoder's weights alone, with what made them in the file's metadata."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -142,7 +148,7 @@ def _read(folder: Path) -> tuple[About, dict[str, Tensor], dict[str, Any]]:
 
 
 def _checkpoints(run: Path) -> list[Path]:
-    return sorted((run / CHECKPOINTS).glob("step-*"))
+    return sorted((run / CHECKPOINTS_FOLDER).glob("step-*"))
 
 
 def _plain_weights(module: nn.Module) -> dict[str, Tensor]:

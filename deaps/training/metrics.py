@@ -1,4 +1,4 @@
-"""Metrics of a run: JSON lines while it lasts, TensorBoard beside them, Parquet at the end."""
+"""Metrics of a run: JSON lines, TensorBoard, a table at the end; and measures of collapse."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any, Self
 from storage.atomic import replacing
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch.utils.tensorboard import SummaryWriter
 
 LINES_NAME = "metrics.jsonl"
 TABLE_NAME = "metrics.parquet"
 BOARD_NAME = "tensorboard"
+
+_ROUNDING = 1e-6
+"""Spread below this share of the rows' own size is rounding."""
 
 
 class MetricsLog:
@@ -71,6 +75,35 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
         except json.JSONDecodeError:
             continue
     return rows
+
+
+def representation_std(representations: Tensor) -> float:
+    """Return the mean over features of the standard deviation over rows, (n, d).
+
+    Rows are scaled to unit length first, so that a shrinking norm does not count; uncorrelated
+    features give about 1 / sqrt(d), collapse gives 0.
+    """
+    import torch  # here, because `deaps status` reads this module and can do without
+
+    unit = torch.nn.functional.normalize(representations.float(), dim=1)
+    return float(unit.std(dim=0, correction=0).mean())
+
+
+def effective_rank(representations: Tensor) -> float:
+    """Return the exponential of the entropy of the singular values' shares, (n, d).
+
+    1 where all rows lie on a line through their mean, up to min(n - 1, d) where they fill space
+    evenly (Roy & Vetterli, 2007). Constant rows give 0.
+    """
+    import torch
+
+    rows = representations.float().cpu()
+    values = torch.linalg.svdvals(rows - rows.mean(dim=0))
+    if float(values.sum()) <= _ROUNDING * float(rows.norm()):
+        return 0.0
+    shares = values / values.sum()
+    shares = shares[shares > 0]
+    return float(torch.exp(-(shares * shares.log()).sum()))
 
 
 def _board(folder: Path, resume_step: int) -> SummaryWriter | None:

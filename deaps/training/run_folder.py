@@ -10,13 +10,16 @@ import json
 import os
 import shutil
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from deaps.config import ModelSettings, SamplingSettings, TrainingSettings
-from deaps.methods.registry import find_method
+from deaps.method_registry import find_method
 from storage.atomic import replacing
 from storage.config import Normalisation
 from storage.digest import digest_of
@@ -49,15 +52,21 @@ class TrainingPlan:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, in the words of the configuration."""
-        # Empty, it is left out: runs from before there was such a table keep their names.
-        without = set() if self.model.own else {"own"}
         return {
             "method": self.method,
             "normalise": self.normalise,
-            "model": self.model.model_dump(mode="json", exclude=without),
+            "model": self.model.model_dump(mode="json"),
             "sampling": self.sampling.model_dump(mode="json"),
             "training": self.training.model_dump(mode="json"),
         }
+
+    def identity(self) -> dict[str, Any]:
+        """Return what of the plan names a run: all that changes what is learned."""
+        values = self.as_dict()
+        del values["training"]["last_encoder_only"]
+        if not self.model.own:  # runs from before there was such a table keep their names
+            del values["model"]["own"]
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +96,7 @@ class Run:
     @property
     def config_digest(self) -> str:
         """Digest of plan and snapshot."""
-        return digest_of(self.plan.as_dict(), self.snapshot_id)
+        return digest_of(self.plan.identity(), self.snapshot_id)
 
     @property
     def finished(self) -> bool:
@@ -111,7 +120,7 @@ def create_run(store: Path, plan: TrainingPlan) -> Run:
 
 def run_path(store: Path, plan: TrainingPlan, snapshot_id: str) -> Path:
     """Return the folder of the run of ``plan`` on a snapshot, whether it is there or not."""
-    digest = digest_of(plan.as_dict(), snapshot_id)
+    digest = digest_of(plan.identity(), snapshot_id)
     return store.resolve() / RUNS_FOLDER / f"{plan.method}-{digest[:_DIGEST_LENGTH]}"
 
 
@@ -148,22 +157,23 @@ def finish_run(run: Run, **facts: Any) -> None:
         "started_at": run.started_at,
         "finished_at": _now(),
         "iterations": run.plan.iterations,
-        "config": run.plan.as_dict(),
+        "config": run.plan.identity(),
     } | facts
     with replacing(run.folder / RUN_NAME) as temporary:
         temporary.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
 
-def to_toml(values: dict[str, Any], table: str = "") -> str:
-    """Return nested tables of plain values as TOML; None is left out."""
-    plain = {k: v for k, v in values.items() if not isinstance(v, dict) and v is not None}
-    # JSON's numbers, strings, booleans and lists are TOML's too.
-    lines = [f"{key} = {json.dumps(value)}" for key, value in plain.items()]
-    text = (f"[{table}]\n" if table else "") + "".join(f"{line}\n" for line in lines)
-    for key, value in values.items():
-        if isinstance(value, dict):
-            text += "\n" + to_toml(value, f"{table}.{key}" if table else key)
-    return text
+def to_toml(values: Mapping[str, Any]) -> str:
+    """Return nested tables of plain values as TOML, which has no None: such keys are left out."""
+    return tomli_w.dumps(_without_none(values))
+
+
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: _without_none(value) if isinstance(value, Mapping) else value
+        for key, value in values.items()
+        if value is not None
+    }
 
 
 def _link(source: Path, target: Path) -> None:

@@ -129,6 +129,8 @@ def _print_dataset(dataset: DatasetScan, *, verbose: bool) -> None:
         changes.append("tables changed: sex, age and labels are read again")
     n_recordings = len(dataset.recordings)
     typer.echo(f"{name}: {n_recordings} recordings; {'; '.join(changes) or 'up to date'}")
+    for warning in dataset.warnings:
+        typer.echo(f"{name}: warning: {warning}")
     if verbose:
         for recording, why in dataset.todo.items():
             typer.echo(f"  {recording}: {why}")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from deaps.config import MethodName, ModelSettings
 from deaps.evaluation import Ablation, AblationRow
 from deaps.experiment import Experiment, Trained
-from deaps.methods import DEAPS, find_method
+from deaps.method_registry import DEAPS, find_method
 from deaps.paper import FEATURES, LADDER, SPAN_S
 from deaps.training.precision import settle_precision
 from deaps.training.run_folder import TrainingPlan

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from deaps.evaluation import Provenance, Stage
+from deaps.evaluation import DatasetLabels, Provenance, Stage
 from deaps.probing.representations import FeatureFile
 from deaps.training.device import choose_device
 from deaps.training.run_folder import to_toml
@@ -53,6 +53,7 @@ def provenance(
     settings: Settings,
     index: duckdb.DuckDBPyConnection,
     files: Sequence[FeatureFile],
+    labels: DatasetLabels,
     stages: Sequence[Stage],
     command: str,
 ) -> Provenance:
@@ -64,7 +65,7 @@ def provenance(
         versions=versions(),
         hardware=hardware(settings.execution.device),
         settings=to_toml(settings.model_dump(mode="json", exclude={"data", "execution"})),
-        digests=_encoder_digests(files) | _fingerprints(index),
+        digests=_encoder_digests(files) | _fingerprints(index, labels),
         seeds={"training": settings.training.seed, "benchmarks": settings.benchmarks.seed},
         stages=tuple(stages),
     )
@@ -105,6 +106,6 @@ def _encoder_digests(files: Sequence[FeatureFile]) -> dict[str, str]:
     }
 
 
-def _fingerprints(index: duckdb.DuckDBPyConnection) -> dict[str, str]:
+def _fingerprints(index: duckdb.DuckDBPyConnection, labels: DatasetLabels) -> dict[str, str]:
     rows = index.execute("SELECT dataset, fingerprint FROM datasets ORDER BY dataset").fetchall()
-    return {f"data set {dataset}": fingerprint for dataset, fingerprint in rows}
+    return {f"data set {labels[dataset]}": fingerprint for dataset, fingerprint in rows}

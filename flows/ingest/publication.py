@@ -66,6 +66,6 @@ def _dataset_row(dataset: DatasetScan, tables: CohortTables) -> DatasetRow:
         dataset=dataset.job.dataset,
         fingerprint=dataset.fingerprint,
         label_source=tables.source,
-        warnings=tables.warnings,
+        warnings=(*tables.warnings, *dataset.warnings),
         scanned_at_ns=dataset.scanned_at_ns,
     )

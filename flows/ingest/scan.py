@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -18,6 +18,7 @@ from pathlib import Path
 from flows.config import ConfigError, Settings, describe_data_roots
 from flows.ingest.job import Job, printable, stat_source
 from preprocessing.datasets import DATASETS
+from preprocessing.datasets.walk import accounting_links
 from preprocessing.recording import FoundRecording
 from storage.cycle_collector import cycle_collector_paused
 from storage.digest import digest_of
@@ -46,7 +47,8 @@ class Why(StrEnum):
 class DatasetScan:
     """What the scan found in one data set.
 
-    ``problem`` says why it was not scanned; its published recordings then stay as they are.
+    ``warnings`` are about links. ``problem`` says why it was not scanned; its published recordings
+    then stay as they are.
     """
 
     job: Job
@@ -56,6 +58,7 @@ class DatasetScan:
     tables_changed: bool = False
     fingerprint: str = ""
     scanned_at_ns: int = 0
+    warnings: tuple[str, ...] = ()
     problem: str | None = None
 
     @property
@@ -127,7 +130,8 @@ def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False
         for name, root in roots.items()
         if not only or name in only
     ]
-    return Scan([_scan_dataset(job, published, verify) for job in jobs], published, identity)
+    scanned = [_scan_dataset(job, published, verify, roots.values()) for job in jobs]
+    return Scan(scanned, published, identity)
 
 
 def _index_identity(store: Path) -> IndexIdentity:
@@ -143,17 +147,23 @@ def why_counts(dataset: DatasetScan) -> dict[str, int]:
     return dict(Counter(str(why) for why in dataset.todo.values()))
 
 
-def _scan_dataset(job: Job, published: PublishedState | None, verify: bool) -> DatasetScan:
+def _scan_dataset(
+    job: Job, published: PublishedState | None, verify: bool, named_roots: Iterable[Path]
+) -> DatasetScan:
     if not job.root.is_dir():
         return DatasetScan(job, problem=f"no folder at {job.root}")
     now = time.time_ns()
-    recordings = {r.name: r for r in map(_printable, job.reader.find(job.root))}
+    with accounting_links(job.root, named_roots) as links:
+        recordings = {r.name: r for r in map(_printable, job.reader.find(job.root))}
+        tables = _stat_tables(job)
+    warnings = tuple(map(printable, links.warnings()))
     published_sources = published.of_dataset(job.dataset) if published else {}
     if not recordings:
         # An unmounted disk looks like this; published recordings must not vanish with it.
         n_published = len(published_sources)
         kept = f"; its {n_published} published recordings are kept" if n_published else ""
-        return DatasetScan(job, problem=f"no recordings below {job.root}{kept}")
+        problem = "; ".join([f"no recordings below {job.root}", *warnings]) + kept
+        return DatasetScan(job, problem=problem)
     digest = job.settings_digest()
     unseen = Why.VERIFY if verify else None
     todo = {
@@ -161,7 +171,8 @@ def _scan_dataset(job: Job, published: PublishedState | None, verify: bool) -> D
         for name, recording in recordings.items()
         if (why := _why(job, digest, recording, published_sources.get(name)) or unseen) is not None
     }
-    fingerprint = _table_fingerprint(job)
+    # Warnings count as a table's content: another one is published, and without any nothing is new.
+    fingerprint = digest_of([*tables, *warnings])
     return DatasetScan(
         job=job,
         recordings=recordings,
@@ -171,6 +182,7 @@ def _scan_dataset(job: Job, published: PublishedState | None, verify: bool) -> D
         and fingerprint != _published_fingerprint(job.dataset, published),
         fingerprint=fingerprint,
         scanned_at_ns=now,
+        warnings=warnings,
     )
 
 
@@ -228,9 +240,10 @@ def _published_fingerprint(dataset: str, published: PublishedState | None) -> st
     return row.fingerprint if row else None
 
 
-def _table_fingerprint(job: Job) -> str:
-    files = []
+def _stat_tables(job: Job) -> list[list[str | int]]:
+    """Return what would change with the files that the data set's tables are read from."""
+    files: list[list[str | int]] = []
     for path in job.reader.table_files(job.root):
         stat = path.stat()
         files.append([path.name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino])
-    return digest_of(files)
+    return files

@@ -7,16 +7,17 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from preprocessing.datasets.interface import DataSet, list_files, list_folders
+from preprocessing.datasets.interface import DataSet
 from preprocessing.datasets.registry import register
+from preprocessing.datasets.walk import list_files, list_folders
 from preprocessing.recording import (
     CohortTables,
     Facts,
     FoundRecording,
     RawRecording,
-    Role,
     UnreadableRecordingError,
 )
+from storage.schema import SourceRole
 
 _TRAINING = "training"
 _VALIDATION = "validation"
@@ -52,7 +53,7 @@ class Challenge2017(DataSet):
         from preprocessing.formats.matlab import read_mat_lead
 
         path, role = recording.files[0]
-        if role is not Role.SIGNAL:
+        if role is not SourceRole.SIGNAL:
             name = f"{recording.name}.mat"
             raise UnreadableRecordingError(f"header without its signal file: {name}")
         return read_mat_lead(root / path)
@@ -96,13 +97,13 @@ class Challenge2017(DataSet):
             )
 
 
-def _records(root: Path, folder: str) -> Iterator[tuple[str, tuple[tuple[str, Role], ...]]]:
+def _records(root: Path, folder: str) -> Iterator[tuple[str, tuple[tuple[str, SourceRole], ...]]]:
     """Yield the records in a folder and below, each with the files that are there."""
     prefix = f"{folder}/" if folder else ""
     present = set(names := list_files(root / folder))
     stems = dict.fromkeys(name[:-4] for name in names if name.endswith((".mat", ".hea")))
     for stem in stems:
-        roles = ((f"{stem}.mat", Role.SIGNAL), (f"{stem}.hea", Role.HEADER))
+        roles = ((f"{stem}.mat", SourceRole.SIGNAL), (f"{stem}.hea", SourceRole.HEADER))
         yield stem, tuple((prefix + name, role) for name, role in roles if name in present)
     for sub in list_folders(root / folder):
         if sub != _VALIDATION:

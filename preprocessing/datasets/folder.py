@@ -6,10 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from preprocessing.cohort_csv import parse_age, parse_sex, parse_visit, read_columns
-from preprocessing.datasets.interface import DataSet, list_files, list_folders
+from preprocessing.datasets.interface import DataSet
 from preprocessing.datasets.registry import register
+from preprocessing.datasets.walk import list_files, list_folders
 from preprocessing.datasets.wfdb_dataset import wfdb_records, with_rhythms
-from preprocessing.recording import CohortTables, Facts, FoundRecording, RawRecording, Role
+from preprocessing.recording import (
+    CohortTables,
+    Facts,
+    FoundRecording,
+    RawRecording,
+)
+from storage.schema import SourceRole
 
 TABLE_NAME = "subjects.csv"
 _COLUMNS = ("file", "subject", "visit", "sex", "age")
@@ -101,21 +108,21 @@ def _table(root: Path) -> tuple[list[dict[str, str]], list[str]]:
     return read_columns(path, _COLUMNS)
 
 
-def _files(root: Path, folder: str) -> Iterator[tuple[str, tuple[tuple[str, Role], ...]]]:
+def _files(root: Path, folder: str) -> Iterator[tuple[str, tuple[tuple[str, SourceRole], ...]]]:
     prefix = f"{folder}/" if folder else ""
     headers = {prefix + stem + ".hea": files for stem, files in wfdb_records(root, folder)}
     for name in list_files(root / folder):
         path = prefix + name
         if path in headers:
-            notes = (file for file in headers[path] if file[1] is Role.ANNOTATION)
+            notes = (file for file in headers[path] if file[1] is SourceRole.ANNOTATION)
             yield path, (headers[path][0], *_wfdb_files(root, path), *notes)
         elif name.lower().endswith(_SUFFIXES):
-            yield path, ((path, Role.SIGNAL), *_brainvision_files(root, path))
+            yield path, ((path, SourceRole.SIGNAL), *_brainvision_files(root, path))
     for sub in list_folders(root / folder):
         yield from _files(root, prefix + sub)
 
 
-def _wfdb_files(root: Path, header: str) -> Iterator[tuple[str, Role]]:
+def _wfdb_files(root: Path, header: str) -> Iterator[tuple[str, SourceRole]]:
     from preprocessing.formats.wfdb_record import signal_file_names
 
     folder = PurePosixPath(header).parent
@@ -126,15 +133,15 @@ def _wfdb_files(root: Path, header: str) -> Iterator[tuple[str, Role]]:
     for name in names:
         path = str(folder / name)
         if (root / path).is_file():
-            yield path, Role.SIGNAL
+            yield path, SourceRole.SIGNAL
 
 
-def _brainvision_files(root: Path, path: str) -> Iterator[tuple[str, Role]]:
+def _brainvision_files(root: Path, path: str) -> Iterator[tuple[str, SourceRole]]:
     if path.lower().endswith(".vhdr"):
         for suffix in (".eeg", ".dat", ".vmrk"):
             companion = str(PurePosixPath(path).with_suffix(suffix))
             if (root / companion).is_file():
-                yield companion, Role.ANNOTATION if suffix == ".vmrk" else Role.SIGNAL
+                yield companion, SourceRole.ANNOTATION if suffix == ".vmrk" else SourceRole.SIGNAL
 
 
 def _read_wfdb(path: Path, channels: tuple[str, ...]) -> RawRecording:

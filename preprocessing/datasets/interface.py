@@ -1,11 +1,9 @@
-"""The one base class of a data set, and the walk through a folder that its readers share."""
+"""The one base class of a data set."""
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
 
 from preprocessing.recording import NO_TABLES, CohortTables, FoundRecording, RawRecording
@@ -75,23 +73,3 @@ class DataSet(ABC):
                 f"--set data.{self.name}=/path/to/it"
             )
         download_database(self.physionet, folder)
-
-
-def list_files(folder: Path) -> list[str]:
-    """Return the names of the files in ``folder``, in order; empty where it cannot be read."""
-    return _names(folder, lambda entry: entry.is_file())
-
-
-def list_folders(folder: Path) -> list[str]:
-    """Return the names of the folders in ``folder``, in order; links are not followed."""
-    return _names(folder, lambda entry: entry.is_dir(follow_symlinks=False))
-
-
-def _names(folder: Path, wanted: Callable[[os.DirEntry[str]], bool]) -> list[str]:
-    names = []
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            with suppress(OSError):  # a link that leads nowhere, or round in a circle
-                if wanted(entry):
-                    names.append(entry.name)
-    return sorted(names)

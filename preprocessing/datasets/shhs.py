@@ -7,9 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from preprocessing.cohort_csv import parse_age, parse_sex, read_columns
-from preprocessing.datasets.interface import DataSet, NotFetchableError, list_files
+from preprocessing.datasets.interface import DataSet, NotFetchableError
 from preprocessing.datasets.registry import register
-from preprocessing.recording import CohortTables, Facts, FoundRecording, RawRecording, Role
+from preprocessing.datasets.walk import list_files
+from preprocessing.recording import (
+    CohortTables,
+    Facts,
+    FoundRecording,
+    RawRecording,
+)
+from storage.schema import SourceRole
 
 _FILE_NAME = re.compile(r"shhs([12])-(\d+)\.edf", re.IGNORECASE)
 _EDF_FOLDERS = ("polysomnography/edfs", "edfs", ".")
@@ -51,7 +58,7 @@ class Shhs(DataSet):
                     name=stem,
                     subject=match.group(2) if match else stem,
                     visit=visit,
-                    files=((f"{folder}/{file_name}", Role.SIGNAL),),
+                    files=((f"{folder}/{file_name}", SourceRole.SIGNAL),),
                 )
 
     def read(

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from preprocessing.datasets.interface import DataSet, list_files
-from preprocessing.recording import FoundRecording, RawRecording, Role
+from preprocessing.datasets.interface import DataSet
+from preprocessing.datasets.walk import list_files
+from preprocessing.recording import (
+    FoundRecording,
+    RawRecording,
+)
+from storage.schema import SourceRole
 
-_COMPANIONS = ((".dat", Role.SIGNAL), (".atr", Role.ANNOTATION))
+_COMPANIONS = ((".dat", SourceRole.SIGNAL), (".atr", SourceRole.ANNOTATION))
 
 
 class WfdbDataSet(DataSet):
@@ -33,7 +38,7 @@ def header_path(root: Path, recording: FoundRecording) -> Path:
 
 def wfdb_records(
     root: Path, folder: str = ""
-) -> Iterator[tuple[str, tuple[tuple[str, Role], ...]]]:
+) -> Iterator[tuple[str, tuple[tuple[str, SourceRole], ...]]]:
     """Yield (record name, its files) for each header in ``root / folder``; the header first."""
     prefix = f"{folder}/" if folder else ""
     names = list_files(root / folder)
@@ -47,7 +52,7 @@ def wfdb_records(
             for suffix, role in _COMPANIONS
             if stem + suffix in present
         ]
-        yield stem, ((prefix + name, Role.HEADER), *companions)
+        yield stem, ((prefix + name, SourceRole.HEADER), *companions)
 
 
 def with_rhythms(raw: RawRecording, header: Path) -> RawRecording:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.care.unused_files import temporary_files, window_files
+from storage.care.unused_files import finished_checkpoints, temporary_files, window_files
 from storage.digest import file_sha256
 from storage.index.published import read_rows
 from storage.layout import index_path
@@ -20,8 +20,8 @@ class Finding:
     """One problem of a store.
 
     ``kind`` is one of ``no index``, ``index version``, ``wal``, ``missing``, ``size``,
-    ``sha256``, ``offset``, ``orphan``, ``temporary``; the last two only waste space. ``path``
-    is relative to the store.
+    ``sha256``, ``offset``, ``orphan``, ``temporary``, ``checkpoint``; the last three only waste
+    space. ``path`` is relative to the store.
     """
 
     kind: str
@@ -34,7 +34,7 @@ class Finding:
     @property
     def is_error(self) -> bool:
         """Whether the problem affects readers."""
-        return self.kind not in {"orphan", "temporary"}
+        return self.kind not in {"orphan", "temporary", "checkpoint"}
 
 
 def check_store(root: Path | str, *, verify: bool = False) -> list[Finding]:
@@ -97,6 +97,9 @@ def _leftovers(store: Path) -> Iterator[Finding]:
     for path in temporary_files(store):
         message = "left by a stopped writer, or still written; deaps gc removes it after an hour"
         yield Finding("temporary", path.relative_to(store).as_posix(), message)
+    for path in finished_checkpoints(store):
+        message = "checkpoint of a finished run, which nothing resumes; deaps gc removes it"
+        yield Finding("checkpoint", path.relative_to(store).as_posix(), message)
 
 
 def _orphans(store: Path, named: set[str | None]) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Removal of unused files: window files that no index names, old temporary files, old logs."""
+"""Removal of unused files: of windows that no index names, of finished runs, temporary, logs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from storage.layout import LOGS_FOLDER, RUNS_FOLDER, WINDOWS_FOLDER, index_path, is_temporary
+from storage.layout import (
+    CHECKPOINTS_FOLDER,
+    LOGS_FOLDER,
+    RUN_NAME,
+    RUNS_FOLDER,
+    WINDOWS_FOLDER,
+    index_path,
+    is_temporary,
+)
 from storage.locks import no_writer, publisher_lock
 from storage.snapshot import open_index, reading_index
 
@@ -20,9 +28,9 @@ def remove_unused_files(
 ) -> list[Path]:
     """Remove unused files and return them; with ``dry_run`` only return them.
 
-    Unused are window files that neither the published index nor a run's index names, temporary
-    files without a change for an hour, and logs of days more than ``keep_logs_days`` ago
-    (default: logs stay).
+    Unused are window files that neither the published index nor a run's index names, the
+    checkpoints of finished runs, temporary files without a change for an hour, and logs of days
+    more than ``keep_logs_days`` ago (default: logs stay).
 
     Raises
     ------
@@ -35,7 +43,7 @@ def remove_unused_files(
     open_index(index_path(store)).close()  # a folder that is no store gets no lock file
     with no_writer(store), publisher_lock(store):
         unused = [*_orphans(store), *filter(_is_old, temporary_files(store))]
-        unused += old_logs(store, keep_logs_days)
+        unused += [*finished_checkpoints(store), *old_logs(store, keep_logs_days)]
         for path in [] if dry_run else unused:
             path.unlink(missing_ok=True)
             _remove_empty_folders(path.parent, store)
@@ -54,6 +62,17 @@ def temporary_files(store: Path) -> Iterator[Path]:
     for path in sorted([*store.glob(".*"), *(store / WINDOWS_FOLDER).rglob(".*")]):
         if path.is_file() and is_temporary(path):
             yield path
+
+
+def finished_checkpoints(store: Path) -> Iterator[Path]:
+    """Yield the files of finished runs' checkpoints, in order: nothing resumes such a run.
+
+    A training removes them at its end; one that was killed in that moment, or ended with an
+    earlier version, has left them.
+    """
+    for run in sorted((store / RUNS_FOLDER).glob(f"*/{RUN_NAME}")):
+        checkpoints = sorted((run.parent / CHECKPOINTS_FOLDER).rglob("*"))
+        yield from (path for path in checkpoints if path.is_file())
 
 
 def old_logs(store: Path, keep_days: int | None) -> list[Path]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from storage.digest import digest_of
 from storage.recording_json import RECORDING_FIELDS, recording_to_dict
-from storage.schema import DatasetRow, RecordingRow, Status
+from storage.schema import DatasetRow, RecordingRow, SourceRole, Status
 
 RecordingKey = tuple[str, str]
 """Data set and name of a recording."""
@@ -102,7 +102,7 @@ def _part_order(part: str) -> tuple[int, str]:
 
 
 def _signal_digests(row: RecordingRow) -> tuple[str, ...]:
-    return tuple(source.sha256 for source in row.sources if source.role == "signal")
+    return tuple(source.sha256 for source in row.sources if source.role == SourceRole.SIGNAL)
 
 
 def _is_comparable(row: RecordingRow) -> bool:

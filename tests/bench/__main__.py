@@ -49,7 +49,7 @@ def write(figures: list[Figure]) -> None:
 
 
 def markdown(figures: list[Figure]) -> str:
-    """Return the table of the README."""
+    """Return the figures as a table, with the bars that they must reach."""
     lines = ["| figure | measured | bar | beyond | |", "| --- | --- | --- | --- | --- |"]
     for f in figures:
         beyond = "" if f.beyond is None else f"{f.beyond:g}"

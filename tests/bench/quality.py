@@ -15,7 +15,7 @@ from preprocessing.datasets import DATASETS
 from preprocessing.recording import FoundRecording
 from storage.schema import Quality
 from tests.bench.figure import Figure
-from tests.conftest import REAL_DATA
+from tests.conftest import real_folder
 
 SETS = {"mitdb": "mitdb", "challenge2017": "challenge-2017"}
 
@@ -24,8 +24,8 @@ def measure(_: Path) -> list[Figure]:
     """Return the share of equal classes among windows that pass the gate."""
     counts = np.zeros(3, int)
     for name, folder in SETS.items():
-        root = REAL_DATA / folder
-        if not root.is_dir():
+        root = real_folder(folder)
+        if root is None:
             continue
         found = list(DATASETS[name].find(root))
         with ProcessPoolExecutor() as pool:

@@ -17,13 +17,16 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from deaps.methods import PAPER_METHODS
+import deaps.train
+from deaps.method_registry import PAPER_METHODS
 from deaps.methods.byol import Byol
 from deaps.models.encoder_file import load_encoder
 from deaps.train import NonFiniteError, train_run
-from deaps.training.checkpoints import CHECKPOINTS, encoder_files
+from deaps.training.checkpoints import encoder_files
 from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import Run, RunError, open_run
+from storage import check_store, remove_unused_files
+from storage.layout import CHECKPOINTS_FOLDER
 from tests.deaps.training.training_store import make_run, make_training_store
 
 TIMES = {"step_s", "windows_per_s", "waiting_share"}
@@ -43,24 +46,23 @@ def store(made_store: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(made_store, tmp_path / "store"))
 
 
-def last_state(run: Run) -> tuple[dict[str, torch.Tensor], Any]:
-    newest = sorted((run.folder / CHECKPOINTS).glob("step-*"))[-1]
-    state = torch.load(newest / "state.pt", weights_only=True)
-    return load_file(newest / "weights.safetensors"), state
+def last_weights(run: Run) -> dict[str, torch.Tensor]:
+    newest = sorted((run.folder / CHECKPOINTS_FOLDER).glob("step-*"))[-1]
+    return load_file(newest / "weights.safetensors")
 
 
 def curve(run: Run) -> list[dict[str, float]]:
     return [{k: v for k, v in row.items() if k not in TIMES} for row in read_metrics(run.folder)]
 
 
-def assert_same(one: Run, other: Run) -> None:
-    (weights, state), (other_weights, other_state) = last_state(one), last_state(other)
-    assert all(torch.equal(weights[name], other_weights[name]) for name in weights)
-    moments, other_moments = state["optimizer"]["state"], other_state["optimizer"]["state"]
-    for key, values in moments.items():
-        assert all(torch.equal(values[n], other_moments[key][n]) for n in values)
-    assert torch.equal(state["rng"], other_state["rng"])
-    assert curve(one) == curve(other)
+def assert_same(run: Run, other: Run) -> None:
+    """Compare encoders and losses: steps after a resume need all of the state to agree."""
+    files, other_files = dict(encoder_files(run.folder)), dict(encoder_files(other.folder))
+    assert list(files) == list(other_files)
+    for step, path in files.items():
+        weights, other_weights = load_file(path), load_file(other_files[step])
+        assert all(torch.equal(weights[name], other_weights[name]) for name in weights)
+    assert curve(run) == curve(other)
 
 
 @pytest.mark.parametrize("method", PAPER_METHODS)
@@ -108,6 +110,43 @@ def test_finished_run_is_left_alone(store: Path) -> None:
     assert {p: p.stat().st_mtime_ns for p in run.folder.rglob("*")} == before
 
 
+def test_finished_run_keeps_its_encoders_and_no_checkpoint(store: Path) -> None:
+    run = train_run(make_run(store).folder, device="cpu")
+    assert not (run.folder / CHECKPOINTS_FOLDER).exists()
+    assert [step for step, _ in encoder_files(run.folder)] == [0, 3, 6]
+    assert check_store(store) == []
+
+
+def test_a_kill_between_the_end_and_the_removal_of_checkpoints_leaves_a_finished_run(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(folder: Path) -> None:
+        raise StoppedError
+
+    monkeypatch.setattr(deaps.train, "remove_checkpoints", killed)
+    run = make_run(store)
+    with pytest.raises(StoppedError):
+        train_run(run.folder, device="cpu")
+    assert train_run(run.folder, device="cpu").finished
+    assert {finding.kind for finding in check_store(store)} == {"checkpoint"}
+    assert not any(finding.is_error for finding in check_store(store))
+    remove_unused_files(store, dry_run=False)
+    assert check_store(store) == []
+    assert not (run.folder / CHECKPOINTS_FOLDER).exists()
+
+
+def test_only_the_last_encoder_is_kept_of_methods_that_are_named(store: Path) -> None:
+    few, all_ = make_run(store, "pclr", last_encoder_only=("pclr",)), make_run(store, "byol")
+    assert open_run(few.folder).plan.training.last_encoder_only == ("pclr",)
+    for run, steps in ((few, [6]), (all_, [0, 3, 6])):
+        train_run(run.folder, device="cpu")
+        assert [step for step, _ in encoder_files(run.folder)] == steps
+
+
+def test_what_is_kept_does_not_name_the_run(store: Path) -> None:
+    assert make_run(store).folder == make_run(store, last_encoder_only=("byol",)).folder
+
+
 @pytest.mark.parametrize("method", ["deaps", "mixing-up"])
 @pytest.mark.parametrize("stop_at", [1, 3, 5])
 def test_stopped_run_goes_on_bit_for_bit(
@@ -138,7 +177,7 @@ def test_damaged_newest_checkpoint_costs_only_time(store: Path, tmp_path: Path) 
 
     with pytest.raises(StoppedError):
         train_run(run.folder, device="cpu", progress=stop)
-    newest = sorted((run.folder / CHECKPOINTS).glob("step-*"))[-1]
+    newest = sorted((run.folder / CHECKPOINTS_FOLDER).glob("step-*"))[-1]
     (newest / "weights.safetensors").write_bytes(b"cut")
     said: list[str] = []
     assert_same(train_run(run.folder, device="cpu", say=said.append), whole)
@@ -161,8 +200,7 @@ def test_loss_that_is_no_number_stops_and_keeps_the_checkpoint(
     monkeypatch.setattr(Byol, "forward", spoiled)
     with pytest.raises(NonFiniteError, match="the loss is nan at step 5; the last checkpoint"):
         train_run(run.folder, device="cpu")
-    weights, _ = last_state(run)
-    assert all(torch.isfinite(value).all() for value in weights.values())
+    assert all(torch.isfinite(value).all() for value in last_weights(run).values())
 
 
 def test_settings_and_snapshot_name_the_run(store: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from deaps.evaluation import Evaluation
+from deaps.evaluation import DatasetLabels, Evaluation
 from deaps.exhibits.collection import ExhibitMaker
 from deaps.probing.comparison import Outcomes, benchmark_records, list_outcomes, plan_benchmarks
 from deaps.probing.plan import windows_of
@@ -27,6 +27,11 @@ from storage.window_store import WindowStore
 
 if TYPE_CHECKING:
     from distributed import Client
+
+
+LABELS = DatasetLabels(
+    mitdb="MIT-ARR", afdb="MIT-AFIB", challenge2017="Challenge 2017", shhs="SHHS"
+)
 
 
 @contextmanager
@@ -53,21 +58,23 @@ def evaluate_inline(
     """Return the evaluation of what is trained, and the outcomes also at earlier steps."""
     state, store = load_state(settings), settings.store.root
     with open_index(store) as index:
-        plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots())
+        plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots(), LABELS)
         windows = windows_of(plans.values())
         files = list_features(state, windows)
         source = WindowSource(store, state.snapshot_id)
         fill_missing(source, files, windows, client=client, device=torch.device("cpu"))
         outcomes = run_folds(list_outcomes(files, plans, trials or set()), plans, client)
         methods = settings.experiment.methods
-        maker = ExhibitMaker(index, WindowStore(store), plans, files, methods=methods, seed=0)
+        maker = ExhibitMaker(
+            index, WindowStore(store), plans, files, methods=methods, labels=LABELS, seed=0
+        )
         exhibits = maker.make(state.runs, outcomes)
         evaluation = Evaluation(
             id=state.name,
             title="made",
             representations=representation_records(state.finished, files),
-            benchmarks=benchmark_records(settings.benchmarks, plans, not_run, outcomes),
-            provenance=provenance(settings, index, files, (), "test"),
+            benchmarks=benchmark_records(settings.benchmarks, plans, not_run, outcomes, LABELS),
+            provenance=provenance(settings, index, files, LABELS, (), "test"),
             **{f.name: getattr(exhibits, f.name) for f in fields(exhibits)},
         )
     assert not missing_features(files)

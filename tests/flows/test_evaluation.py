@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from deaps.evaluation import Evaluation, read_evaluation
+from deaps.evaluation import DatasetLabels, Evaluation, read_evaluation
 from deaps.probing.comparison import (
     Outcomes,
     followed_benchmarks,
@@ -34,7 +35,7 @@ from flows.runtime.dask_pool import worker_pool
 from storage.publish import republish
 from storage.snapshot import open_index
 from tests.deaps.probing.labelled_store import make_labelled_store
-from tests.flows.inline_evaluation import evaluate_inline, one_worker, train_some
+from tests.flows.inline_evaluation import LABELS, evaluate_inline, one_worker, train_some
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -76,7 +77,7 @@ def test_folds_of_a_killed_worker_are_done_again(
 ) -> None:
     state = load_state(settings)
     with open_index(settings.store.root) as index:
-        plans, _ = plan_benchmarks(index, settings.benchmarks, {})
+        plans, _ = plan_benchmarks(index, settings.benchmarks, {}, LABELS)
     files = list_features(state, windows_of(plans.values()))
     with worker_pool(ExecutionSettings(workers=2)) as client:
         pids = list(client.run(os.getpid).values())
@@ -130,6 +131,20 @@ def test_nothing_is_evaluated_before_anything_is_trained(settings: Settings) -> 
         evaluate_all(untrained)
 
 
+def test_sentences_have_the_data_sets_names_for_people(
+    measured: tuple[Evaluation, Outcomes],
+) -> None:
+    evaluation, _ = measured
+    protocols = {benchmark.name: benchmark.protocol for benchmark in evaluation.benchmarks}
+    assert (
+        "of MIT-ARR that have AFib, tested on all recordings of MIT-AFIB"
+        in (protocols["afib-transfer"])
+    )
+    text = " ".join((*protocols.values(), *(e.strip.caption for e in evaluation.quality_examples)))
+    assert not [name for name in LABELS if re.search(rf"\b{name}\b", text)]
+    assert "data set SHHS" in evaluation.provenance.digests
+
+
 def test_every_representation_has_every_reported_benchmark(
     measured: tuple[Evaluation, Outcomes],
 ) -> None:
@@ -181,8 +196,10 @@ def test_a_data_set_that_is_not_there_is_told_with_its_place(tmp_path: Path) -> 
     overrides = [f"store.root={root}", "benchmarks.gender=ecgiddb", "data.ecgiddb=/nowhere/ecgid"]
     with open_index(root) as index:
         settings = load_settings(overrides=overrides)
-        _, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots())
-    assert not_run == {"gender": "no data at /nowhere/ecgid"}
+        _, not_run = plan_benchmarks(
+            index, settings.benchmarks, settings.data.roots(), DatasetLabels(ecgiddb="ECG-ID")
+        )
+    assert not_run == {"gender": "ECG-ID was not available: no data at /nowhere/ecgid"}
 
 
 def test_the_document_survives_its_file_and_reaches_the_index(

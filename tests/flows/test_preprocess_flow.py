@@ -18,7 +18,10 @@ from flows.ingest.job import Job
 from flows.preprocess import RecordingBatch, make_batches, make_chunks
 from preprocessing.config import QualitySettings, SignalSettings
 from preprocessing.datasets import DATASETS
-from preprocessing.recording import FoundRecording, Role
+from preprocessing.recording import (
+    FoundRecording,
+)
+from storage.schema import SourceRole
 from tests.edf_files import beats, patch, write_edf
 
 DEAPS = Path(sys.executable).with_name("deaps")
@@ -54,7 +57,7 @@ def cohort(folder: Path, n: int, seconds: float = 40) -> Path:
 
 
 def found(name: str) -> FoundRecording:
-    return FoundRecording("shhs", name, name, 1, ((f"{name}.edf", Role.SIGNAL),))
+    return FoundRecording("shhs", name, name, 1, ((f"{name}.edf", SourceRole.SIGNAL),))
 
 
 def job(root: Path) -> Job:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 import pytest
 
 from storage.atomic import replacing
 from storage.layout import is_temporary
+from storage.processes import processes_with_open_file
 
 
 def names(folder: Path) -> list[str]:
@@ -40,6 +43,35 @@ def test_a_block_that_raises_leaves_the_old_file_and_nothing_else(tmp_path: Path
         write_half(path)
     assert path.read_text() == "old"
     assert names(tmp_path) == ["file"]
+
+
+def test_a_block_that_raises_before_it_writes_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), replacing(tmp_path / "file"):
+        raise KeyError
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("fsync_folder", [True, False])
+def test_content_is_on_the_disk_before_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, fsync_folder: bool
+) -> None:
+    path = tmp_path / "file"
+    synced: list[tuple[str, bool]] = []
+
+    def fsync(descriptor: int) -> None:
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        synced.append(("folder" if is_folder else "content", path.exists()))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with replacing(path, fsync_folder=fsync_folder) as temporary:
+        temporary.touch()
+    assert synced == [("content", False), ("folder", True)][: 2 if fsync_folder else 1]
+
+
+def test_files_that_were_waited_for_do_not_stay_open(tmp_path: Path) -> None:
+    with replacing(tmp_path / "file") as temporary:
+        temporary.touch()
+    assert processes_with_open_file(tmp_path / "file") == []
 
 
 @pytest.mark.parametrize("mode", [0o444, 0o600])

@@ -55,6 +55,12 @@ def test_a_store_whose_path_duckdb_would_expand_is_refused(tmp_path: Path, folde
         resolve_root(tmp_path / folder)
 
 
+def test_any_other_path_is_a_store_and_becomes_absolute(tmp_path: Path) -> None:
+    folder = tmp_path / "it's a = store, #1 {x} ]~é"
+    assert resolve_root(folder) == folder.resolve()
+    assert resolve_root("store") == Path.cwd() / "store"
+
+
 def test_only_hidden_tmp_files_count_as_temporary() -> None:
     names = [".x.tmp", ".x.tmp.wal", "x.tmp", ".x", "x.parquet"]
     assert [is_temporary(Path(name)) for name in names] == [True, True, False, False, False]

@@ -39,6 +39,13 @@ def test_the_second_process_waits_and_says_so(tmp_path: Path, lock: Lock) -> Non
     assert messages == [f"another run is working on {tmp_path}; waiting for it to end"]
 
 
+@pytest.mark.parametrize("lock", [writer_lock, training_lock])
+def test_a_folder_that_does_not_exist_is_made(tmp_path: Path, lock: Lock) -> None:
+    for _ in range(2):
+        with lock(tmp_path / "new" / "folder"):
+            assert (tmp_path / "new" / "folder").is_dir()
+
+
 def ends_before(action: Callable[[], Any], lock: AbstractContextManager[None]) -> bool:
     """Return whether an action that is started under a lock ends before the lock is free."""
     thread = threading.Thread(target=action)

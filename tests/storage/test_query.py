@@ -81,6 +81,21 @@ def test_anything_but_one_question_is_refused(root: Path, published: Snapshot, s
 
 
 @pytest.mark.parametrize(
+    ("sql", "given"),
+    [
+        ("", "nothing"),
+        ("SELECT 1; LOAD httpfs", "SELECT, LOAD"),
+        ("EXPLAIN COPY (SELECT 1) TO 'x'", "EXPLAIN of COPY"),
+    ],
+)
+def test_a_refused_statement_is_named(
+    root: Path, published: Snapshot, sql: str, given: str
+) -> None:
+    with pytest.raises(QueryError, match=f"^the statement is {given}; allowed"):
+        run_query(root, sql)
+
+
+@pytest.mark.parametrize(
     "sql",
     [
         "SELECT * FROM read_csv('/etc/passwd')",

@@ -77,8 +77,7 @@ class Auroc(Tally):
         (row_ab, column_ab), (row_ba, column_ba) = _margins(self, other), _margins(other, self)
         own = row_aa + column_aa - row_bb - column_bb
         cross = row_ab - column_ab - row_ba + column_ba
-        pairs = self.positives.sum() * self.negatives.sum()
-        return np.asarray((own + cross) / (2 * pairs))
+        return ratio(own + cross, 2 * self.positives.sum() * self.negatives.sum())
 
 
 def count_wins(

@@ -135,7 +135,7 @@ def draw_figures(
     ------
     ValueError
         If a name comes twice, methods differ in their number of subjects, there are fewer than
-        two, or a method without seeds has several runs.
+        two, a method without seeds has several runs, or the metric of a run is undefined.
     """
     weights = subject_weights(_check(methods), draws, seed)
     resampled = [_resample(method, weights) for method in methods]
@@ -231,6 +231,8 @@ class _Resampled(NamedTuple):
 
 def _resample(method: Method, weights: Floats) -> _Resampled:
     by_run = np.array([run.value() for run in method.runs])
+    if not np.isfinite(by_run).all():
+        raise ValueError(f"the metric of {method.name!r} is undefined in some run: {by_run}")
     drawn = np.stack([run.values(weights) for run in method.runs], axis=1)
     return _Resampled(by_run, drawn.mean(axis=1), own_variance(by_run, drawn), weights.shape[1])
 

@@ -127,16 +127,20 @@ class Averaged(Tally):
         self.n_subjects = self.parts[0].n_subjects
 
     def values(self, weights: Floats) -> Floats:
-        """Return the mean over the parts; those that a draw leaves undefined have no part."""
-        values = np.stack([part.values(weights) for part in self.parts])
-        defined = np.isfinite(values)
-        return ratio(np.where(defined, values, 0.0).sum(axis=0), defined.sum(axis=0))
+        """Return the mean over the parts; what a draw leaves undefined is left out."""
+        return _mean_of_defined([part.values(weights) for part in self.parts])
 
     def swapped(self, other: Tally, signs: Floats) -> Floats:
         """Return the mean difference over the parts."""
         other = same_kind(self, other)
         pairs = zip(self.parts, other.parts, strict=True)
-        return np.asarray(np.mean([mine.swapped(theirs, signs) for mine, theirs in pairs], axis=0))
+        return _mean_of_defined([mine.swapped(theirs, signs) for mine, theirs in pairs])
+
+
+def _mean_of_defined(parts: Sequence[Floats]) -> Floats:
+    values = np.stack(parts)
+    defined = np.isfinite(values)
+    return ratio(np.where(defined, values, 0.0).sum(axis=0), defined.sum(axis=0))
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:

@@ -30,9 +30,9 @@ def map_plot(windows: EmbeddingMap, classes: Sequence[str], *, name: str, label:
 
     def draw(figure: Figure) -> None:
         axes = _axes(figure, windows)
-        for place, one in enumerate(classes):
+        for place, class_name in enumerate(classes):
             shape, colour = class_sign(place)
-            own = labels == one
+            own = labels == class_name
             points(axes, x[own], y[own], shape=shape, colour=colour, size=_POINT, alpha=0.75)
 
     return inline_svg(draw, name=name, label=label, size=(_SIDE, _SIDE))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deaps.evaluation import Ablation, AblationRow, Benchmark, Evaluation
-from deaps.report.absence import notices
+from deaps.evaluation import Ablation, AblationRow, BenchmarkRecord, Evaluation
 from deaps.report.cells import score_cell
 from deaps.report.figures.ablation_bars import AblationBar, ablation_plot
 from deaps.report.figures.signs import line_sign, marker_sign
@@ -21,9 +20,9 @@ from deaps.report.parts import (
     Section,
     Table,
 )
-from deaps.report.ranking import accuracy, reported, was_run
+from deaps.report.results import accuracy, benchmark_title, reported, was_run
+from deaps.report.sections.absent import notices
 from deaps.report.theme import INK, SERIES
-from deaps.report.titles import benchmark_title
 from deaps.report.wording import slug
 
 _UNTRAINED = "not trained"
@@ -41,23 +40,23 @@ def ablations_section(evaluation: Evaluation) -> Section:
     return Section("ablations", "Ablations", tuple(parts))
 
 
-def _benchmarks_with_figures(evaluation: Evaluation, ablation: Ablation) -> list[Benchmark]:
+def _benchmarks_with_figures(evaluation: Evaluation, ablation: Ablation) -> list[BenchmarkRecord]:
     names = [row.representation for row in ablation.rows if row.representation]
     return [
-        one
-        for one in reported(evaluation)
-        if was_run(one) and any(accuracy(one, name) for name in names)
+        benchmark
+        for benchmark in reported(evaluation)
+        if was_run(benchmark) and any(accuracy(benchmark, name) for name in names)
     ]
 
 
-def _figure(ablation: Ablation, benchmarks: Sequence[Benchmark]) -> Figure:
+def _figure(ablation: Ablation, benchmarks: Sequence[BenchmarkRecord]) -> Figure:
     name = f"figure-ablation-{slug(ablation.name)}"
     paper = marker_sign("d", INK, name=f"{name}-paper", filled=False)
     return Figure(
         id=name,
         caption=f"{ablation.title}: total accuracy, with its 95 % confidence interval.",
-        panels=tuple(_panel(ablation, one) for one in benchmarks),
-        layout="triple",
+        panels=tuple(_panel(ablation, benchmark) for benchmark in benchmarks),
+        arrangement="triple",
         legend=(
             LegendEntry(line_sign(SERIES[0], name=f"{name}-interval"), "95 % confidence interval"),
             LegendEntry(paper, "paper"),
@@ -65,18 +64,18 @@ def _figure(ablation: Ablation, benchmarks: Sequence[Benchmark]) -> Figure:
     )
 
 
-def _panel(ablation: Ablation, benchmark: Benchmark) -> Panel:
+def _panel(ablation: Ablation, benchmark: BenchmarkRecord) -> Panel:
     bars = [_bar(row, benchmark) for row in ablation.rows]
-    told = ", ".join(
+    values = ", ".join(
         f"{bar.label} {bar.missing if bar.value is None else format(bar.value, '.1f')}"
         for bar in bars
     )
     name = f"ablation-{slug(ablation.name)}-{slug(benchmark.name)}"
-    label = f"{ablation.title} in {benchmark.title}, accuracy in per cent: {told}"
+    label = f"{ablation.title} in {benchmark.title}, accuracy in per cent: {values}"
     return Panel(ablation_plot(bars, name=name, label=label), title=benchmark.title)
 
 
-def _bar(row: AblationRow, benchmark: Benchmark) -> AblationBar:
+def _bar(row: AblationRow, benchmark: BenchmarkRecord) -> AblationBar:
     score = accuracy(benchmark, row.representation) if row.representation else None
     return AblationBar(
         label=row.label,
@@ -89,9 +88,9 @@ def _bar(row: AblationRow, benchmark: Benchmark) -> AblationBar:
 
 
 def _table(evaluation: Evaluation, ablation: Ablation) -> Table:
-    names = [one.name for one in reported(evaluation)]
+    names = [benchmark.name for benchmark in reported(evaluation)]
     in_paper = {name for row in ablation.rows for name in row.paper}
-    shown = [one.name for one in _benchmarks_with_figures(evaluation, ablation)]
+    shown = [benchmark.name for benchmark in _benchmarks_with_figures(evaluation, ablation)]
     shown += [name for name in names if name in in_paper and name not in shown]
     groups = tuple(
         ColumnGroup(
@@ -114,7 +113,7 @@ def _cells(
 ) -> tuple[Cell, ...]:
     cells: list[Cell] = []
     for name in shown:
-        benchmark = next(one for one in evaluation.benchmarks if one.name == name)
+        benchmark = next(benchmark for benchmark in evaluation.benchmarks if benchmark.name == name)
         score = accuracy(benchmark, row.representation) if row.representation else None
         missing = Cell(_UNTESTED if row.representation else _UNTRAINED, missing=True)
         cells.append(score_cell(score) if score else missing)

@@ -1,8 +1,8 @@
-"""One benchmark: its protocol, what its figures rest on, and all of them."""
+"""One benchmark: its protocol, its examples, and all figures."""
 
 from __future__ import annotations
 
-from deaps.evaluation import Benchmark, BenchmarkFacts, Evaluation, Representation
+from deaps.evaluation import BenchmarkFacts, BenchmarkRecord, Evaluation, Representation
 from deaps.paper import CLASS_COLUMNS_NOTE, paper_figure
 from deaps.report.cells import NOT_RUN, UNDEFINED, paper_cell, score_cell
 from deaps.report.columns import MetricColumn, metric_columns
@@ -13,7 +13,6 @@ from deaps.report.parts import (
     Body,
     Cell,
     ColumnGroup,
-    Facts,
     Figure,
     LegendEntry,
     Matrices,
@@ -25,28 +24,36 @@ from deaps.report.parts import (
     Row,
     Section,
     Table,
+    TermList,
 )
-from deaps.report.ranking import accuracy, best_methods, was_run, why_not_run
+from deaps.report.results import (
+    ROLE_TITLES,
+    accuracy,
+    best_methods,
+    representations_of,
+    tested_in,
+    was_run,
+    why_not_run,
+)
 from deaps.report.theme import INK, MUTED, series_styles
-from deaps.report.titles import ROLE_TITLES
 from deaps.report.wording import count, counts, percent, percentage, slug
 
 
-def benchmark_section(evaluation: Evaluation, benchmark: Benchmark) -> Section:
-    """Return the section of one benchmark; one that was not run says why."""
+def benchmark_section(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Section:
+    """Return the section of a benchmark; if it was not run, the section says why."""
     parts: list[Part] = [Paragraph(benchmark.protocol)]
     if not was_run(benchmark):
         sentence = why_not_run(benchmark)
         parts.append(Notice(sentence[0].upper() + sentence[1:]))
     if benchmark.facts:
-        parts.append(Facts(_facts(benchmark.facts)))
+        parts.append(TermList(_terms(benchmark.facts)))
     parts.append(_table(evaluation, benchmark))
     if was_run(benchmark):
         parts += _drawn(evaluation, benchmark)
     return Section(f"benchmark-{slug(benchmark.name)}", benchmark.title, tuple(parts))
 
 
-def _drawn(evaluation: Evaluation, benchmark: Benchmark) -> list[Part]:
+def _drawn(evaluation: Evaluation, benchmark: BenchmarkRecord) -> list[Part]:
     rows = _accuracy_rows(evaluation, benchmark)
     figures: list[Part] = [_accuracy_figure(benchmark, rows)] if rows else []
     parts: list[Part] = [Beside((*figures, _matrices(evaluation, benchmark)))]
@@ -55,7 +62,7 @@ def _drawn(evaluation: Evaluation, benchmark: Benchmark) -> list[Part]:
     return parts
 
 
-def _facts(facts: BenchmarkFacts) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _terms(facts: BenchmarkFacts) -> tuple[tuple[str, tuple[str, ...]], ...]:
     entries = {
         "examples": counts(facts.examples),
         "windows": counts(facts.windows),
@@ -67,20 +74,20 @@ def _facts(facts: BenchmarkFacts) -> tuple[tuple[str, tuple[str, ...]], ...]:
         "label version": facts.label_version or "",
         "seed": str(facts.seed),
     }
-    told: list[tuple[str, tuple[str, ...]]]
-    told = [(term, (text,)) for term, text in entries.items() if text]
+    terms: list[tuple[str, tuple[str, ...]]]
+    terms = [(term, (text,)) for term, text in entries.items() if text]
     if facts.removed:
-        told.append(("removed", facts.removed))
-    return tuple(told)
+        terms.append(("left out", facts.removed))
+    return tuple(terms)
 
 
-def _table(evaluation: Evaluation, benchmark: Benchmark) -> Table:
+def _table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
     columns = metric_columns(benchmark)
-    groups = tuple(ColumnGroup(one.title, one.heads) for one in columns)
-    has_classes = any(one.paper_column not in (None, "accuracy") for one in columns)
+    groups = tuple(ColumnGroup(column.title, column.heads) for column in columns)
+    has_classes = any(column.paper_column not in (None, "accuracy") for column in columns)
     return Table(
         id=f"table-{slug(benchmark.name)}",
-        caption=f"{benchmark.title}: every figure, beside the paper's.",
+        caption=f"{benchmark.title}: all figures, beside the paper's.",
         corner="",
         groups=groups,
         bodies=_bodies(evaluation, benchmark, columns),
@@ -88,32 +95,34 @@ def _table(evaluation: Evaluation, benchmark: Benchmark) -> Table:
     )
 
 
-def _note(benchmark: Benchmark) -> str:
-    dash = "–: undefined, or not in the paper."
+def _note(benchmark: BenchmarkRecord) -> str:
+    dash = "A dash: undefined, or not in the paper."
     if not was_run(benchmark):
-        return f"Per cent. {dash}"
-    deviation = "± is the population deviation over folds. " if _has_deviation(benchmark) else ""
+        return f"All figures are per cent. {dash}"
+    deviation = (
+        "± is the population standard deviation over folds. " if _has_deviation(benchmark) else ""
+    )
     return (
-        "Per cent; in brackets the 95 % confidence interval (bootstrap over subjects). "
-        f"{deviation}★ and bold: the most accurate method, judged on total accuracy alone. {dash}"
+        "All figures are per cent. Brackets hold the 95 % confidence interval (bootstrap over "
+        f"subjects). {deviation}★ and bold type mark the method with the highest total accuracy. "
+        f"{dash}"
     )
 
 
-def _has_deviation(benchmark: Benchmark) -> bool:
-    return any(s.deviation is not None for one in benchmark.outcomes for s in one.scores)
+def _has_deviation(benchmark: BenchmarkRecord) -> bool:
+    return any(s.deviation is not None for outcome in benchmark.outcomes for s in outcome.scores)
 
 
 def _bodies(
-    evaluation: Evaluation, benchmark: Benchmark, columns: tuple[MetricColumn, ...]
+    evaluation: Evaluation, benchmark: BenchmarkRecord, columns: tuple[MetricColumn, ...]
 ) -> tuple[Body, ...]:
     bodies = []
     for role, title in ROLE_TITLES.items():
         if role == "ablation" and not was_run(benchmark):
             continue
         rows = tuple(
-            Row(one.label, _cells(evaluation, benchmark, columns, one))
-            for one in evaluation.representations
-            if one.role == role
+            Row(representation.label, _cells(evaluation, benchmark, columns, representation))
+            for representation in representations_of(evaluation, role)
         )
         if rows:
             bodies.append(Body(rows, title=title))
@@ -126,12 +135,12 @@ def _bodies(
 
 def _cells(
     evaluation: Evaluation,
-    benchmark: Benchmark,
+    benchmark: BenchmarkRecord,
     columns: tuple[MetricColumn, ...],
-    one: Representation,
+    representation: Representation,
 ) -> tuple[Cell, ...]:
-    outcome = benchmark.outcome(one.name)
-    best = one.name in best_methods(evaluation, benchmark)
+    outcome = benchmark.outcome(representation.name)
+    best = representation.name in best_methods(evaluation, benchmark)
     cells: list[Cell] = []
     for column in columns:
         for metric in column.metrics:
@@ -139,33 +148,34 @@ def _cells(
             score = outcome.score(metric) if outcome else None
             cells.append(score_cell(score, best=is_best) if outcome else NOT_RUN)
         if column.paper_column is not None:
-            cells.append(paper_cell(benchmark.name, one, column.paper_column))
+            cells.append(paper_cell(benchmark, representation, column.paper_column))
     return tuple(cells)
 
 
-def _folds_table(evaluation: Evaluation, benchmark: Benchmark) -> Table:
+def _folds_table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
     """Return the accuracy of each representation in each fold."""
-    tested = [one for one in evaluation.representations if benchmark.outcome(one.name)]
-    found = {
-        one.representation: {fold.name: fold for fold in one.folds} for one in benchmark.outcomes
+    tested = tested_in(evaluation, benchmark)
+    by_name = {
+        outcome.representation: {fold.name: fold for fold in outcome.folds}
+        for outcome in benchmark.outcomes
     }
-    sizes = {fold.name: fold.n for one in benchmark.outcomes for fold in one.folds}
+    sizes = {fold.name: fold.n for outcome in benchmark.outcomes for fold in outcome.folds}
     rows = []
     for name, n in sizes.items():
-        folds = [found[one.name].get(name) for one in tested]
+        folds = [by_name[entry.name].get(name) for entry in tested]
         cells = [Cell(percent(fold.accuracy if fold else None)) for fold in folds]
         rows.append(Row(name, (Cell(count(n)), *cells)))
     return Table(
         id=f"table-folds-{slug(benchmark.name)}",
         caption=f"{benchmark.title}: accuracy of each fold, in per cent.",
         corner="fold",
-        groups=(ColumnGroup("", ("tested", *(one.label for one in tested))),),
+        groups=(ColumnGroup("", ("tested", *(entry.label for entry in tested))),),
         bodies=(Body(tuple(rows)),),
         folded=True,
     )
 
 
-def _accuracy_figure(benchmark: Benchmark, rows: list[AccuracyRow]) -> Figure:
+def _accuracy_figure(benchmark: BenchmarkRecord, rows: list[AccuracyRow]) -> Figure:
     name = f"figure-{slug(benchmark.name)}"
     has_folds = any(len(row.folds) > 1 for row in rows)
     has_paper = any(row.paper is not None for row in rows)
@@ -197,42 +207,44 @@ def _accuracy_legend(name: str, *, folds: bool, paper: bool) -> tuple[LegendEntr
     return tuple(entries)
 
 
-def _accuracy_rows(evaluation: Evaluation, benchmark: Benchmark) -> list[AccuracyRow]:
+def _accuracy_rows(evaluation: Evaluation, benchmark: BenchmarkRecord) -> list[AccuracyRow]:
     styles = series_styles(evaluation.representations)
     best = best_methods(evaluation, benchmark)
     rows = []
     for group, role in enumerate(ROLE_TITLES):
-        for one in evaluation.representations:
-            outcome, score = benchmark.outcome(one.name), accuracy(benchmark, one.name)
-            if one.role != role or outcome is None or score is None:
+        for representation in representations_of(evaluation, role):
+            outcome = benchmark.outcome(representation.name)
+            score = accuracy(benchmark, representation.name)
+            if outcome is None or score is None:
                 continue
-            printed = paper_figure(benchmark.name, one.name, "accuracy")
+            printed = paper_figure(benchmark.name, representation.name, "accuracy")
             rows.append(
                 AccuracyRow(
-                    label=one.label,
-                    style=styles[one.name],
+                    label=representation.label,
+                    style=styles[representation.name],
                     group=group,
                     value=100 * score.value,
                     low=None if score.low is None else 100 * score.low,
                     high=None if score.high is None else 100 * score.high,
                     folds=tuple(100 * fold.accuracy for fold in outcome.folds),
-                    paper=printed.value if printed and role == "method" else None,
-                    best=one.name in best,
+                    paper=printed.value if printed else None,
+                    best=representation.name in best,
                 )
             )
     return rows
 
 
-def _matrices(evaluation: Evaluation, benchmark: Benchmark) -> Matrices:
+def _matrices(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Matrices:
     matrices = tuple(
-        Matrix(one.label, benchmark.classes, outcome.confusion)
+        Matrix(representation.label, benchmark.classes, outcome.confusion)
         for role in ROLE_TITLES
-        for one in evaluation.representations
-        if one.role == role and (outcome := benchmark.outcome(one.name))
+        for representation in representations_of(evaluation, role)
+        if (outcome := benchmark.outcome(representation.name))
     )
     return Matrices(
         id=f"confusion-{slug(benchmark.name)}",
-        caption=f"{benchmark.title}: confusion matrices over all folds. Rows are true classes, "
-        "columns predicted ones; shares are of the true class, in per cent, with counts below.",
+        caption=f"{benchmark.title}: confusion matrices over all folds. Rows are the true "
+        "classes, columns the predicted ones. Each cell gives the share of its row in per cent, "
+        "and the count below.",
         matrices=matrices,
     )

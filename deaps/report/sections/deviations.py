@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from deaps.evaluation import Evaluation
-from deaps.report.parts import Facts, Paragraph, Part, Section
+from deaps.report.parts import Paragraph, Part, Section, TermList
 
 
 def deviations_section(evaluation: Evaluation) -> Section:
     """Return the deviations of each representation that has some."""
     entries = tuple(
-        (one.label, one.deviations) for one in evaluation.representations if one.deviations
+        (entry.label, entry.deviations) for entry in evaluation.representations if entry.deviations
     )
     text = (
         "How each representation differs from its reference implementation or from the paper."
         if entries
-        else "No representation is known to differ from its reference implementation."
+        else "No deviation from a reference implementation or from the paper is recorded."
     )
     parts: tuple[Part, ...] = (
         Paragraph(text),
-        *((Facts(entries, stacked=True),) if entries else ()),
+        *((TermList(entries, stacked=True),) if entries else ()),
     )
     return Section("deviations", "Deviations", parts)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from deaps.evaluation import EmbeddingMap, Evaluation
-from deaps.report.absence import notices
 from deaps.report.figures.signs import point_sign
 from deaps.report.figures.window_map import class_sign, map_places, map_plot
 from deaps.report.parts import LegendEntry, Map, Section
-from deaps.report.titles import representation_label
+from deaps.report.results import representation_label
+from deaps.report.sections.absent import notices
 from deaps.report.wording import counted
 
 
 def map_section(evaluation: Evaluation) -> Section:
-    """Return the map, or why there is none."""
+    """Return the map, or the reason for its absence."""
     absent = notices(evaluation, "map", "embedding map", empty=evaluation.map is None)
     shown = (_map(evaluation, evaluation.map),) if evaluation.map else ()
     return Section("map", "Embedding map", (*absent, *shown))
@@ -21,19 +21,19 @@ def map_section(evaluation: Evaluation) -> Section:
 def _map(evaluation: Evaluation, windows: EmbeddingMap) -> Map:
     classes = _classes(evaluation, windows)
     label = representation_label(evaluation, windows.representation)
-    told = (
-        f"{counted(len(windows.x), 'window')} of {counted(len(set(windows.subject)), 'subject')} "
-        f"in the representation of {label}, laid out by {windows.method}"
+    content = (
+        f"Representations of {label} in two dimensions: {counted(len(windows.x), 'window')} of "
+        f"{counted(len(set(windows.subject)), 'subject')} ({windows.method})"
     )
     legend = tuple(
-        LegendEntry(point_sign(*class_sign(place), name=f"map-sign-{place}"), one)
-        for place, one in enumerate(classes)
+        LegendEntry(point_sign(*class_sign(place), name=f"map-sign-{place}"), name)
+        for place, name in enumerate(classes)
     )
     return Map(
         id="figure-map",
-        caption=f"{told}. Neighbours have similar representations. Point at a window, touch it, or "
-        "move with the arrow keys, to see its strip.",
-        svg=map_plot(windows, classes, name="map", label=f"Scatter of {told}"),
+        caption=f"{content}. Windows that lie close together have similar representations. Point "
+        "at a window, touch it or use the arrow keys to see its strip.",
+        svg=map_plot(windows, classes, name="map", label=f"Scatter. {content}"),
         legend=legend,
         data=_data(windows, classes),
     )
@@ -41,9 +41,9 @@ def _map(evaluation: Evaluation, windows: EmbeddingMap) -> Map:
 
 def _classes(evaluation: Evaluation, windows: EmbeddingMap) -> list[str]:
     """Return the classes in the order of the benchmarks, then others by name."""
-    known = [name for benchmark in evaluation.benchmarks for name in benchmark.classes]
-    found = set(windows.label)
-    return [name for name in dict.fromkeys([*known, *sorted(found)]) if name in found]
+    present = set(windows.label)
+    tested = [name for benchmark in evaluation.benchmarks for name in benchmark.classes]
+    return [name for name in dict.fromkeys([*tested, *sorted(present)]) if name in present]
 
 
 def _data(windows: EmbeddingMap, classes: list[str]) -> dict[str, object]:
@@ -52,7 +52,7 @@ def _data(windows: EmbeddingMap, classes: list[str]) -> dict[str, object]:
         "x": x,
         "y": y,
         "classes": classes,
-        "label": [classes.index(one) for one in windows.label],
+        "label": [classes.index(name) for name in windows.label],
         "subject": list(windows.subject),
         "samples": windows.samples,
         "fs": windows.fs,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from deaps.evaluation import Evaluation, Evolution
-from deaps.report.absence import notices
 from deaps.report.figures.evolution import EvolutionLine, evolution_plot
 from deaps.report.parts import (
     Beside,
@@ -17,8 +16,9 @@ from deaps.report.parts import (
     Section,
     Table,
 )
+from deaps.report.results import benchmark_title, representation_label
+from deaps.report.sections.absent import notices
 from deaps.report.theme import series_styles
-from deaps.report.titles import benchmark_title, representation_label
 from deaps.report.wording import counted, percent, slug
 
 
@@ -30,19 +30,19 @@ def evolution_section(evaluation: Evaluation) -> Section:
     parts: list[Part] = [*notices(evaluation, "evolution", empty=not courses)]
     if courses:
         parts.append(_figure(evaluation, courses))
-        parts.append(Beside(tuple(_table(evaluation, *one) for one in courses.items())))
+        parts.append(Beside(tuple(_table(evaluation, *item) for item in courses.items())))
     return Section("evolution", "Evolution over training", tuple(parts))
 
 
 def _figure(evaluation: Evaluation, courses: dict[str, list[Evolution]]) -> Figure:
-    degrees = sorted({course.degree for found in courses.values() for course in found})
+    degrees = sorted({course.degree for group in courses.values() for course in group})
     degree = " or ".join(map(str, degrees))
     return Figure(
         id="figure-evolution",
-        caption="Accuracy of the encoder as it was after so many iterations: points are measured, "
-        f"lines a polynomial of degree {degree} fitted to them.",
-        panels=tuple(_panel(evaluation, name, found) for name, found in courses.items()),
-        layout="pair",
+        caption="Accuracy of each encoder during its training. Points are measured; lines are "
+        f"polynomials of degree {degree} fitted to them.",
+        panels=tuple(_panel(evaluation, name, group) for name, group in courses.items()),
+        arrangement="pair",
     )
 
 
@@ -67,8 +67,8 @@ def _table(evaluation: Evaluation, benchmark: str, courses: list[Evolution]) -> 
     steps = sorted({step for course in courses for step in course.steps})
     rows = []
     for course in courses:
-        found = dict(zip(course.steps, course.values, strict=True))
-        cells = tuple(Cell(percent(found.get(step))) for step in steps)
+        values = dict(zip(course.steps, course.values, strict=True))
+        cells = tuple(Cell(percent(values.get(step))) for step in steps)
         rows.append(Row(representation_label(evaluation, course.representation), cells))
     return Table(
         id=f"table-evolution-{slug(benchmark)}",

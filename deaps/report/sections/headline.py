@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deaps.evaluation import Benchmark, Evaluation, Representation, Role, Score
-from deaps.methods import DEAPS
+from deaps.evaluation import BenchmarkRecord, Evaluation, Representation, RepresentationRole, Score
+from deaps.method_registry import DEAPS
 from deaps.report.cells import UNDEFINED, accuracy_cell, paper_cell
 from deaps.report.parts import (
     Body,
@@ -18,25 +18,35 @@ from deaps.report.parts import (
     Section,
     Table,
 )
-from deaps.report.ranking import accuracy, best_methods, ranked, reported, was_run, why_not_run
-from deaps.report.titles import ROLE_TITLES
+from deaps.report.results import (
+    ROLE_TITLES,
+    accuracy,
+    best_methods,
+    ranked,
+    reported,
+    representations_of,
+    was_run,
+    why_not_run,
+)
 from deaps.report.wording import counted, listed, ordinal, percent, percentage
 
 _MOST_BENCHMARKS = 4
 """In one table: more would not fit on paper."""
 
 _NOTES = (
-    "Per cent; in brackets the 95 % confidence interval (bootstrap over subjects). "
-    "★ and bold: the most accurate method. The majority class is the accuracy of always "
-    "answering the class that is most frequent in training.",
-    "Paper: as printed there, after 30,000 iterations (TF-C 75,000) at batch 256 on SHHS. Where a "
-    "benchmark stands on another data set than the paper's, its protocol says so.",
+    "All figures are per cent. Brackets hold the 95 % confidence interval (bootstrap over "
+    "subjects). ★ and bold type mark the most accurate method. Majority class: the accuracy of "
+    "always answering with the most frequent class of the training side.",
+    "Paper: the figures it prints, after 30,000 iterations (TF-C: 75,000) at batch 256 on SHHS. A "
+    "benchmark's protocol names the data sets that were used here.",
 )
 
 
 def headline_section(evaluation: Evaluation) -> Section:
     """Return summary, the leader of each benchmark, and the tables of total accuracy."""
-    leaders = tuple(_leader(evaluation, one) for one in reported(evaluation) if was_run(one))
+    leaders = tuple(
+        _leader(evaluation, benchmark) for benchmark in reported(evaluation) if was_run(benchmark)
+    )
     parts: list[Part] = [Paragraph(_summary(evaluation))]
     if leaders:
         parts.append(Bullets(leaders))
@@ -44,12 +54,12 @@ def headline_section(evaluation: Evaluation) -> Section:
 
 
 def _summary(evaluation: Evaluation) -> str:
-    methods = [one for one in evaluation.representations if one.role == "method"]
-    floors = [one for one in evaluation.representations if one.role == "floor"]
-    sentences = [f"Compared: {counted(len(methods), 'method')}{_named(methods)}"]
+    methods = representations_of(evaluation, "method")
+    floors = representations_of(evaluation, "floor")
+    sentences = [f"This report compares {counted(len(methods), 'method')}{_named(methods)}"]
     if floors:
         sentences[0] += (
-            f", beside {counted(len(floors), 'floor')} that a learned representation must "
+            f" with {counted(len(floors), 'floor')} that a learned representation must "
             f"beat{_named(floors)}"
         )
     sentences += [_extent(reported(evaluation)), _budgets(methods)]
@@ -57,13 +67,13 @@ def _summary(evaluation: Evaluation) -> str:
 
 
 def _named(representations: Sequence[Representation]) -> str:
-    labels = [one.label for one in representations]
+    labels = [representation.label for representation in representations]
     return f" ({listed(labels)})" if labels else ""
 
 
-def _extent(benchmarks: Sequence[Benchmark]) -> str:
+def _extent(benchmarks: Sequence[BenchmarkRecord]) -> str:
     run = sum(map(was_run, benchmarks))
-    text = f"A classifier is fitted on frozen representations in {counted(run, 'benchmark')}"
+    text = f"A classifier was fitted on frozen representations in {counted(run, 'benchmark')}"
     missing = len(benchmarks) - run
     return f"{text}; {missing} more could not be run" if missing else text
 
@@ -71,29 +81,29 @@ def _extent(benchmarks: Sequence[Benchmark]) -> str:
 def _budgets(methods: Sequence[Representation]) -> str:
     """Return a sentence on iterations and batches, methods of the same budget together."""
     by_budget: dict[tuple[int, int | None], list[str]] = {}
-    for one in methods:
-        if one.iterations is not None:
-            by_budget.setdefault((one.iterations, one.batch), []).append(one.label)
+    for method in methods:
+        if method.iterations is not None:
+            by_budget.setdefault((method.iterations, method.batch), []).append(method.label)
     if not by_budget:
         return ""
     budgets = [
-        f"{listed(labels)} for {iterations:,} iterations"
+        f"{listed(labels)} trained for {iterations:,} iterations"
         + (f" at batch {batch:,}" if batch is not None else "")
         for (iterations, batch), labels in by_budget.items()
     ]
-    return f"Trained: {'; '.join(budgets)}"
+    return "; ".join(budgets)
 
 
-def _leader(evaluation: Evaluation, benchmark: Benchmark) -> str:
+def _leader(evaluation: Evaluation, benchmark: BenchmarkRecord) -> str:
     """Return a sentence on the best method, the next one, the floors, and DEAPS."""
     order = ranked(evaluation, benchmark, "method")
     if not order:
-        return f"{benchmark.title}: no method was tested."
+        return f"{benchmark.title}. No method was tested."
     best = best_methods(evaluation, benchmark)
     value = order[0][1].value
-    names = listed(one.label for one, _ in order if one.name in best)
+    names = listed(method.label for method, _ in order if method.name in best)
     verb = "leads" if len(best) == 1 else "lead"
-    sentence = f"{benchmark.title}: {names} {verb} with {percentage(value)}"
+    sentence = f"{benchmark.title}. {names} {verb} with {percentage(value)}"
     others = [pair for pair in order if pair[0].name not in best]
     if others:
         sentence += _margin(order[0][1], *others[0])
@@ -106,7 +116,7 @@ def _margin(best: Score, other: Representation, score: Score) -> str:
     return text + (" (their intervals overlap)" if overlap else "")
 
 
-def _floor(evaluation: Evaluation, benchmark: Benchmark, best: float) -> str:
+def _floor(evaluation: Evaluation, benchmark: BenchmarkRecord, best: float) -> str:
     floors = ranked(evaluation, benchmark, "floor")
     if not floors:
         return ""
@@ -122,11 +132,11 @@ def _floor(evaluation: Evaluation, benchmark: Benchmark, best: float) -> str:
 
 def _place_of_deaps(order: Sequence[tuple[Representation, Score]]) -> str:
     """Return where DEAPS stands, if it was tested and does not lead."""
-    for one, score in order:
-        if one.name == DEAPS.name and score.value < order[0][1].value:
+    for method, score in order:
+        if method.name == DEAPS.name and score.value < order[0][1].value:
             place = 1 + sum(other.value > score.value for _, other in order)
             where = f"{ordinal(place)} of {len(order)}"
-            return f" {one.label} is {where} with {percentage(score.value)}."
+            return f" {method.label} is {where} with {percentage(score.value)}."
     return ""
 
 
@@ -135,8 +145,8 @@ def _tables(evaluation: Evaluation) -> list[Table]:
     benchmarks = reported(evaluation)
     if not benchmarks:
         return []
-    run = [one for one in benchmarks if was_run(one)]
-    missing = [one for one in benchmarks if not was_run(one)]
+    run = [benchmark for benchmark in benchmarks if was_run(benchmark)]
+    missing = [benchmark for benchmark in benchmarks if not was_run(benchmark)]
     starts = range(0, len(run), _MOST_BENCHMARKS) or range(1)
     return [
         _table(
@@ -150,43 +160,52 @@ def _tables(evaluation: Evaluation) -> list[Table]:
 
 
 def _table(
-    evaluation: Evaluation, run: Sequence[Benchmark], missing: Sequence[Benchmark], *, place: int
+    evaluation: Evaluation,
+    run: Sequence[BenchmarkRecord],
+    missing: Sequence[BenchmarkRecord],
+    *,
+    place: int,
 ) -> Table:
     bodies = [
         _body(evaluation, run, role="method"),
         _body(evaluation, run, role="floor"),
         Body((Row("majority class", _majority(run)),) if run else ()),
-        Body(tuple(Row(one.title, sentence=why_not_run(one)) for one in missing)),
+        Body(tuple(Row(benchmark.title, sentence=why_not_run(benchmark)) for benchmark in missing)),
     ]
     return Table(
         id=f"table-accuracy-{place + 1}",
         caption="Total accuracy of each method and floor, beside the paper's.",
         corner="",
-        groups=tuple(ColumnGroup(one.title, ("here", "paper")) for one in run),
+        groups=tuple(ColumnGroup(benchmark.title, ("here", "paper")) for benchmark in run),
         bodies=tuple(body for body in bodies if body.rows),
         notes=_NOTES,
     )
 
 
-def _body(evaluation: Evaluation, run: Sequence[Benchmark], *, role: Role) -> Body:
+def _body(
+    evaluation: Evaluation, run: Sequence[BenchmarkRecord], *, role: RepresentationRole
+) -> Body:
     rows = [
         Row(
-            one.label,
-            tuple(cell for benchmark in run for cell in _pair(evaluation, benchmark, one)),
+            representation.label,
+            tuple(
+                cell for benchmark in run for cell in _pair(evaluation, benchmark, representation)
+            ),
         )
-        for one in evaluation.representations
-        if one.role == role
+        for representation in representations_of(evaluation, role)
     ]
     return Body(tuple(rows) if run else (), title=ROLE_TITLES[role])
 
 
-def _pair(evaluation: Evaluation, benchmark: Benchmark, one: Representation) -> tuple[Cell, Cell]:
-    best = one.name in best_methods(evaluation, benchmark)
-    here = accuracy_cell(accuracy(benchmark, one.name), best=best)
-    return here, paper_cell(benchmark.name, one, "accuracy")
+def _pair(
+    evaluation: Evaluation, benchmark: BenchmarkRecord, representation: Representation
+) -> tuple[Cell, Cell]:
+    best = representation.name in best_methods(evaluation, benchmark)
+    here = accuracy_cell(accuracy(benchmark, representation.name), best=best)
+    return here, paper_cell(benchmark, representation, "accuracy")
 
 
-def _majority(run: Sequence[Benchmark]) -> tuple[Cell, ...]:
+def _majority(run: Sequence[BenchmarkRecord]) -> tuple[Cell, ...]:
     cells: list[Cell] = []
     for benchmark in run:
         share = benchmark.facts.majority if benchmark.facts else None

@@ -1,4 +1,4 @@
-"""What the figures come from: versions, hardware, digests, seeds, times, settings."""
+"""How the figures were made: versions, hardware, digests, seeds, times, settings."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ from deaps.report.parts import (
     Cell,
     ColumnGroup,
     ColumnKind,
-    Facts,
     Part,
     Row,
     Section,
     Table,
+    TermList,
     Verbatim,
 )
 from deaps.report.wording import count, duration
 
 
 def provenance_section(evaluation: Evaluation) -> Section:
-    """Return all that is needed to make the figures again."""
-    told = evaluation.provenance
+    """Return what one needs to make the figures again."""
+    provenance = evaluation.provenance
     parts: tuple[Part, ...] = (
-        Facts(_identity(evaluation)),
+        TermList(_identity(evaluation)),
         _representations(evaluation),
-        _filled(_stages(told), _seeds(told), _versions(told), _hardware(told)),
-        _filled(_digests(told)),
-        Verbatim("Resolved settings (TOML)", told.settings),
+        _filled(
+            _stages(provenance), _seeds(provenance), _versions(provenance), _hardware(provenance)
+        ),
+        _filled(_digests(provenance)),
+        Verbatim("Resolved settings (TOML)", provenance.settings),
     )
     return Section("provenance", "Provenance", parts)
 
@@ -40,12 +42,12 @@ def _filled(*tables: Table) -> Beside:
 
 
 def _identity(evaluation: Evaluation) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    told = evaluation.provenance
+    provenance = evaluation.provenance
     entries = {
         "evaluation": evaluation.id,
-        "snapshot": told.snapshot_id,
-        "created": told.created_at,
-        "command": told.command,
+        "snapshot": provenance.snapshot_id,
+        "created": provenance.created_at,
+        "command": provenance.command,
     }
     return tuple((term, (text,)) for term, text in entries.items())
 
@@ -53,15 +55,15 @@ def _identity(evaluation: Evaluation) -> tuple[tuple[str, tuple[str, ...]], ...]
 def _representations(evaluation: Evaluation) -> Table:
     rows = tuple(
         Row(
-            one.label,
+            representation.label,
             (
-                Cell(one.role),
-                Cell(one.run or "–"),
-                Cell(count(one.features)),
-                Cell(count(one.parameters)),
+                Cell(representation.role),
+                Cell(representation.run or "–"),
+                Cell(count(representation.features)),
+                Cell(count(representation.parameters)),
             ),
         )
-        for one in evaluation.representations
+        for representation in evaluation.representations
     )
     return Table(
         id="table-representations",
@@ -75,30 +77,32 @@ def _representations(evaluation: Evaluation) -> Table:
     )
 
 
-def _stages(told: Provenance) -> Table:
-    values = {one.name: duration(one.seconds) for one in told.stages}
+def _stages(provenance: Provenance) -> Table:
+    values = {stage.name: duration(stage.seconds) for stage in provenance.stages}
     if values:
-        values["together"] = duration(sum(one.seconds for one in told.stages))
-    caption = "Time of each stage of the run that wrote this; what was done before took none."
+        values["total"] = duration(sum(stage.seconds for stage in provenance.stages))
+    caption = "Time of each stage of the run that wrote this report."
     return _pairs("stages", caption, ("stage", "time"), values, kind="number")
 
 
-def _seeds(told: Provenance) -> Table:
-    values = {name: str(seed) for name, seed in told.seeds.items()}
-    return _pairs("seeds", "Seeds.", ("of", "seed"), values, kind="number")
+def _seeds(provenance: Provenance) -> Table:
+    values = {name: str(seed) for name, seed in provenance.seeds.items()}
+    return _pairs("seeds", "Seeds.", ("use", "seed"), values, kind="number")
 
 
-def _versions(told: Provenance) -> Table:
-    return _pairs("versions", "Versions.", ("package", "version"), told.versions)
+def _versions(provenance: Provenance) -> Table:
+    return _pairs("versions", "Versions.", ("package", "version"), provenance.versions)
 
 
-def _hardware(told: Provenance) -> Table:
-    return _pairs("hardware", "Hardware.", ("part", "here"), told.hardware)
+def _hardware(provenance: Provenance) -> Table:
+    return _pairs("hardware", "Hardware.", ("item", "value"), provenance.hardware)
 
 
-def _digests(told: Provenance) -> Table:
+def _digests(provenance: Provenance) -> Table:
     caption = "SHA-256 of each encoder file, and fingerprint of each data set."
-    return _pairs("digests", caption, ("file or data set", "digest"), told.digests, kind="code")
+    return _pairs(
+        "digests", caption, ("file or data set", "digest"), provenance.digests, kind="code"
+    )
 
 
 def _pairs(

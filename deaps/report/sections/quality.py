@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from deaps.evaluation import Evaluation, QualityExample
-from deaps.report.absence import notices
 from deaps.report.figures.quality_bars import quality_plot, quality_sign
 from deaps.report.figures.signs import area_sign
 from deaps.report.figures.strips import strip_plot, strip_range
@@ -20,6 +19,8 @@ from deaps.report.parts import (
     Section,
     Table,
 )
+from deaps.report.results import dataset_label
+from deaps.report.sections.absent import notices
 from deaps.report.sections.strips import PAPER_LINES
 from deaps.report.wording import count, percent
 from storage.schema import Quality
@@ -41,24 +42,25 @@ def quality_section(evaluation: Evaluation) -> Section:
 
 
 def _counts(evaluation: Evaluation) -> dict[str, dict[str, int]]:
-    """Return windows of each class, by data set and visit; a single visit is not named."""
+    """Return windows of each class, by data set and visit; a single visit has no number."""
     visits: dict[str, set[int]] = {}
-    for one in evaluation.quality:
-        visits.setdefault(one.dataset, set()).add(one.visit)
+    for entry in evaluation.quality:
+        visits.setdefault(entry.dataset, set()).add(entry.visit)
     counts: dict[str, dict[str, int]] = {}
-    for one in evaluation.quality:
-        several = len(visits[one.dataset]) > 1
-        label = f"{one.dataset}, visit {one.visit}" if several else one.dataset
+    for entry in evaluation.quality:
+        several = len(visits[entry.dataset]) > 1
+        dataset = dataset_label(evaluation, entry.dataset)
+        label = f"{dataset}, visit {entry.visit}" if several else dataset
         row = counts.setdefault(label, {})
-        row[one.quality] = row.get(one.quality, 0) + one.n_windows
+        row[entry.quality] = row.get(entry.quality, 0) + entry.n_windows
     return counts
 
 
 def _classes(evaluation: Evaluation) -> list[str]:
     """Return the quality classes, the best first; others follow as they come."""
-    found = dict.fromkeys(one.quality for one in evaluation.quality)
-    known = [name for name in _BEST_FIRST if name in found]
-    return known + [name for name in found if name not in known]
+    present = dict.fromkeys(entry.quality for entry in evaluation.quality)
+    ordered = [name for name in _BEST_FIRST if name in present]
+    return ordered + [name for name in present if name not in ordered]
 
 
 def _figure(counts: dict[str, dict[str, int]], classes: list[str]) -> Figure:
@@ -98,19 +100,19 @@ def _table(counts: dict[str, dict[str, int]], classes: list[str]) -> Table:
 
 
 def _examples(examples: tuple[QualityExample, ...]) -> Figure:
-    span = strip_range([one.strip for one in examples])
+    span = strip_range([example.strip for example in examples])
     panels = tuple(
         Panel(
             strip_plot(
-                one.strip,
+                example.strip,
                 span=span,
                 name=f"quality-example-{place}",
-                label=f"ECG of quality {one.quality}: {one.strip.caption}",
+                label=f"ECG of quality {example.quality}: {example.strip.caption}",
             ),
-            title=one.quality,
-            note=one.strip.caption,
+            title=example.quality,
+            note=example.strip.caption,
         )
-        for place, one in enumerate(examples)
+        for place, example in enumerate(examples)
     )
-    caption = f"A window of each quality class. {PAPER_LINES}"
-    return Figure("figure-quality-examples", caption, panels, layout="wide")
+    caption = f"Examples of each quality class. {PAPER_LINES}"
+    return Figure("figure-quality-examples", caption, panels, arrangement="wide")

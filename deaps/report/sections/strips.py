@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from deaps.evaluation import Evaluation
-from deaps.report.absence import notices
 from deaps.report.figures.strips import strip_plot, strip_range
 from deaps.report.parts import Figure, Panel, Part, Section
+from deaps.report.sections.absent import notices
 
 PAPER_LINES = (
-    "Fine lines every 0.2 s and every standard deviation of the recording, coarse lines every "
-    "second and every five."
+    "Fine lines mark 0.2 s and one standard deviation of the recording, coarse lines 1 s and five "
+    "standard deviations."
 )
 
 
@@ -20,14 +20,14 @@ def strips_section(evaluation: Evaluation) -> Section:
         span = strip_range(evaluation.strips)
         panels = tuple(
             Panel(
-                strip_plot(one, span=span, name=f"strip-{place}", label=f"ECG: {one.caption}"),
-                title=one.caption,
+                strip_plot(strip, span=span, name=f"strip-{place}", label=f"ECG: {strip.caption}"),
+                title=strip.caption,
             )
-            for place, one in enumerate(evaluation.strips)
+            for place, strip in enumerate(evaluation.strips)
         )
         caption = (
-            "What changes within a subject and what differs between subjects: one subject in "
-            f"normal rhythm and in AFib, and a second subject. {PAPER_LINES}"
+            "One subject in normal rhythm and in AFib, then a second subject: what changes within "
+            f"a subject, and what differs between subjects. {PAPER_LINES}"
         )
-        parts.append(Figure("figure-strips", caption, panels, layout="wide"))
+        parts.append(Figure("figure-strips", caption, panels, arrangement="wide"))
     return Section("strips", "Strips", tuple(parts))

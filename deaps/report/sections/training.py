@@ -1,14 +1,14 @@
-"""How the trainings went: loss, collapse, throughput."""
+"""Each training: loss, measures of collapse, speed."""
 
 from __future__ import annotations
 
 from statistics import median
 
 from deaps.evaluation import Evaluation, TrainingCurve
-from deaps.report.absence import notices
 from deaps.report.figures.training import training_plot
 from deaps.report.parts import Body, Cell, ColumnGroup, Figure, Panel, Part, Row, Section, Table
-from deaps.report.titles import representation_label
+from deaps.report.results import representation_label
+from deaps.report.sections.absent import notices
 from deaps.report.wording import count, duration, significant, slug
 
 
@@ -24,12 +24,12 @@ def training_section(evaluation: Evaluation) -> Section:
 def _figure(evaluation: Evaluation) -> Figure:
     return Figure(
         id="figure-training",
-        caption="Loss, and two measures of the representation on which collapse would show as a "
-        "fall towards zero: the mean standard deviation of unit-length representations "
-        "(uncorrelated features give about 1 / √d), and their effective rank. The losses of "
-        "different methods cannot be compared.",
+        caption="Loss, standard deviation and effective rank during training. A collapse would "
+        "show as a fall of the last two towards zero. The standard deviation is the mean over the "
+        "features of unit-length representations; uncorrelated features give about 1 / √d. The "
+        "losses of different methods cannot be compared.",
         panels=tuple(_panel(evaluation, curve) for curve in evaluation.training),
-        layout="grid",
+        arrangement="grid",
     )
 
 
@@ -43,7 +43,7 @@ def _panel(evaluation: Evaluation, curve: TrainingCurve) -> Panel:
 def _table(evaluation: Evaluation) -> Table:
     return Table(
         id="table-training",
-        caption="Runs, their last values, and their speed.",
+        caption="Each run: its settings, its last values and its speed.",
         corner="",
         groups=(
             ColumnGroup("", ("iterations", "batch", "seed", "parameters")),
@@ -51,19 +51,24 @@ def _table(evaluation: Evaluation) -> Table:
             ColumnGroup("speed", ("windows/s", "time")),
         ),
         bodies=(Body(tuple(_row(evaluation, curve) for curve in evaluation.training)),),
-        notes=("windows/s: median over the logged steps. Time: of all steps together.",),
+        notes=("windows/s: median over the logged steps. Time: all steps together.",),
     )
 
 
 def _row(evaluation: Evaluation, curve: TrainingCurve) -> Row:
-    one = evaluation.representation(curve.representation)
-    seed = "–" if one.seed is None else str(one.seed)
+    representation = evaluation.representation(curve.representation)
+    seed = "–" if representation.seed is None else str(representation.seed)
     texts = (
-        *(count(one.iterations), count(one.batch), seed, count(one.parameters)),
+        *(
+            count(representation.iterations),
+            count(representation.batch),
+            seed,
+            count(representation.parameters),
+        ),
         *(_last(curve.loss), _last(curve.representation_std), _last(curve.effective_rank)),
         *(_median(curve.windows_per_s), duration(curve.seconds)),
     )
-    return Row(one.label, tuple(map(Cell, texts)))
+    return Row(representation.label, tuple(map(Cell, texts)))
 
 
 def _last(values: tuple[float, ...]) -> str:

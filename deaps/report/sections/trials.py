@@ -1,23 +1,22 @@
-"""What was tried, with what the inner folds said."""
+"""What was tried, with its accuracy on the inner folds."""
 
 from __future__ import annotations
 
-from deaps.evaluation import Benchmark, Evaluation
-from deaps.report.absence import notices
+from deaps.evaluation import BenchmarkRecord, Evaluation
 from deaps.report.cells import accuracy_cell
 from deaps.report.parts import Beside, Body, Cell, ColumnGroup, Part, Row, Section, Table
-from deaps.report.ranking import accuracy, was_run, why_not_run
-from deaps.report.titles import benchmark_title
+from deaps.report.results import accuracy, benchmark_title, tested_in, was_run, why_not_run
+from deaps.report.sections.absent import notices
 from deaps.report.wording import percent, slug
 
 
 def trials_section(evaluation: Evaluation) -> Section:
     """Return every trial, and the inner folds of the representations that are reported."""
-    inner = [one for one in evaluation.benchmarks if not one.reported]
+    inner = [benchmark for benchmark in evaluation.benchmarks if not benchmark.reported]
     empty = not evaluation.trials and not inner
     parts: list[Part] = [*notices(evaluation, "trials", empty=empty)]
     tables = [_trials_table(evaluation)] if evaluation.trials else []
-    tables += [_inner_table(evaluation, one) for one in inner]
+    tables += [_inner_table(evaluation, benchmark) for benchmark in inner]
     if tables:
         parts.append(Beside(tuple(tables)))
     return Section("trials", "Trials on inner folds", tuple(parts))
@@ -32,8 +31,8 @@ def _trials_table(evaluation: Evaluation) -> Table:
         rows.append(Row(trial.name, (Cell(trial.changed), *scores, choice)))
     return Table(
         id="table-trials",
-        caption="Every trial: what was changed, and the accuracy on inner folds of the training "
-        "side, in per cent. The reported tests took no part in the choice.",
+        caption="Every trial: what it changed, and its accuracy on inner folds of the training "
+        "side, in per cent. The reported tests played no part in the choice.",
         corner="trial",
         groups=(
             ColumnGroup("", ("changed",), kind="text"),
@@ -44,9 +43,11 @@ def _trials_table(evaluation: Evaluation) -> Table:
     )
 
 
-def _inner_table(evaluation: Evaluation, benchmark: Benchmark) -> Table:
-    tested = [one for one in evaluation.representations if benchmark.outcome(one.name)]
-    rows = tuple(Row(one.label, (accuracy_cell(accuracy(benchmark, one.name)),)) for one in tested)
+def _inner_table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
+    rows = tuple(
+        Row(entry.label, (accuracy_cell(accuracy(benchmark, entry.name)),))
+        for entry in tested_in(evaluation, benchmark)
+    )
     missing = (Row(benchmark.title, sentence=why_not_run(benchmark)),)
     return Table(
         id=f"table-inner-{slug(benchmark.name)}",

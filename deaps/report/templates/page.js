@@ -22,7 +22,7 @@ function embeddingMap(figure) {
   const stage = figure.querySelector(".map-stage");
   const plot = stage.querySelector(".plot");
   const ring = stage.querySelector(".map-ring");
-  const told = figure.querySelector(".map-told");
+  const text = figure.querySelector(".map-text");
   const strip = figure.querySelector(".map-strip");
   const strips = new Int8Array(Uint8Array.from(atob(data.strips), (c) => c.charCodeAt(0)).buffer);
   const side = plot.viewBox.baseVal;
@@ -33,7 +33,7 @@ function embeddingMap(figure) {
     ring.hidden = false;
     ring.style.left = `${(100 * data.x[point]) / side.width}%`;
     ring.style.top = `${(100 * data.y[point]) / side.height}%`;
-    told.textContent = `${data.classes[data.label[point]]}, subject ${data.subject[point] + 1}`;
+    text.textContent = `${data.classes[data.label[point]]}, subject ${data.subject[point] + 1}`;
     figure.dataset.shown = point;
     drawStrip(strip, strips.subarray(point * data.samples, (point + 1) * data.samples), data);
   }

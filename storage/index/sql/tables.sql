@@ -66,7 +66,7 @@ CREATE TABLE recordings (
 CREATE TABLE sources (
     recording_id INTEGER NOT NULL,
     path VARCHAR NOT NULL,             -- relative to the data set's root
-    role VARCHAR NOT NULL,             -- signal, annotation
+    role VARCHAR NOT NULL,             -- signal, header, annotation
     size BIGINT NOT NULL,
     mtime_ns BIGINT NOT NULL,
     ctime_ns BIGINT NOT NULL,

@@ -7,6 +7,7 @@ import pytest
 
 from deaps.benchmarks import paper_benchmarks
 from deaps.config import BenchmarkSettings
+from deaps.evaluation import DatasetLabels
 from deaps.probing.fold_job import FoldJob
 from deaps.probing.labelled_windows import NotRunError
 from deaps.probing.plan import Plan, outcome, plan_benchmark, windows_of
@@ -25,7 +26,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def planned(store: Path, name: str, settings: BenchmarkSettings = SETTINGS) -> Plan:
     with open_index(store) as index:
-        return plan_benchmark(paper_benchmarks()[name], index, settings)
+        return plan_benchmark(paper_benchmarks()[name], index, settings, DatasetLabels())
 
 
 def accuracy(plan: Plan, values: np.ndarray) -> float:

@@ -14,7 +14,7 @@ import pytest
 from deaps.benchmarks import OTHER_BENCHMARKS, all_benchmarks, register_benchmark
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
-from deaps.evaluation import Evaluation
+from deaps.evaluation import DatasetLabels, Evaluation
 from deaps.probing.comparison import followed_benchmarks
 from deaps.probing.examples import Examples, Fold
 from deaps.probing.folds import subject_folds
@@ -24,7 +24,7 @@ from flows.config import Settings, load_settings
 from flows.experiment.state import load_state
 from storage.errors import DeapsError
 from tests.deaps.probing.labelled_store import make_labelled_store
-from tests.deaps.report.found_parts import rows, table
+from tests.deaps.report.part_lookup import rows, table
 from tests.flows.inline_evaluation import evaluate_inline, one_worker, train_some
 
 OVERRIDES = (
@@ -47,7 +47,7 @@ class FirstHalf(Benchmark):
     def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
         return ("shhs",)
 
-    def protocol(self, settings: BenchmarkSettings) -> str:
+    def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
         return "Windows of the first and of the second half of each recording."
 
     def examples(

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deaps.evaluation import QualityExample
+from deaps.evaluation import DatasetLabels, QualityExample
 from deaps.exhibits.quality_examples import quality_counts, quality_examples
 from storage import Quality, WindowStore, open_index
 from tests.storage.made_store import make_row, publish_rows, quarantined, write_recording
@@ -31,9 +31,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+LABELS = DatasetLabels(mitdb="MIT-ARR")
+
+
 def examples(store: Path, **changes: int) -> tuple[QualityExample, ...]:
     with open_index(store) as index:
-        return quality_examples(index, WindowStore(store), **{"seed": 0} | changes)
+        return quality_examples(index, WindowStore(store), labels=LABELS, **{"seed": 0} | changes)
 
 
 def test_windows_are_counted_by_data_set_visit_and_class(store: Path) -> None:
@@ -58,6 +61,7 @@ def test_examples_come_from_both_data_sets(store: Path) -> None:
         sets = Counter(
             e.strip.caption.split(":")[0] for e in examples(store) if e.quality == quality
         )
+        assert sets.keys() == {"MIT-ARR", "afpdb"}
         assert sorted(sets.values()) == [1, 2]
 
 

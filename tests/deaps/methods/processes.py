@@ -12,7 +12,8 @@ from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from deaps.config import DeapsSettings, EncoderSettings, ModelSettings, TfcSettings
-from deaps.methods import PAPER_METHODS, build_method
+from deaps.method_registry import PAPER_METHODS
+from deaps.methods import build_method
 from deaps.methods.interface import Method
 from deaps.sampling.batch import Batch
 from tests.deaps.sampling.made_batches import made_batch

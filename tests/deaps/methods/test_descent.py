@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from deaps.config import ModelSettings
-from deaps.methods import PAPER_METHODS, build_method
+from deaps.method_registry import PAPER_METHODS
+from deaps.methods import build_method
 from tests.deaps.sampling.made_batches import made_batch
 
 

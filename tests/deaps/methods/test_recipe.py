@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from deaps.config import ModelSettings
 from deaps.evaluation import Evaluation
-from deaps.methods import METHODS, MethodEntry, register_method
+from deaps.method_registry import METHODS, MethodEntry
+from deaps.methods import register_method
 from deaps.methods.interface import Method
 from deaps.models.encoder_file import EncoderFileError, load_encoder
 from deaps.models.network import Network
@@ -29,7 +30,7 @@ from flows.experiment.state import load_state
 from flows.monitoring.run_status import run_statuses
 from storage.errors import DeapsError
 from tests.deaps.probing.labelled_store import make_labelled_store
-from tests.deaps.report.found_parts import rows, table
+from tests.deaps.report.part_lookup import rows, table
 from tests.flows.inline_evaluation import evaluate_inline, one_worker, train_some
 
 OVERRIDES = (

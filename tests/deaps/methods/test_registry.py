@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from deaps.config import ContrastSettings, DeapsSettings, ModelSettings, TrainingSettings
-from deaps.methods import BYOL, DEAPS, PAPER_METHODS, TF_C, build_method, find_method
+from deaps.method_registry import BYOL, DEAPS, PAPER_METHODS, TF_C, find_method
+from deaps.methods import build_method
 from deaps.methods.byol import Byol
 from deaps.methods.deaps import Deaps
 from deaps.methods.mixing_up import MixingUp

@@ -77,9 +77,14 @@ def test_every_norm_fits_the_papers_count(norm: Any, patch_norm: Any) -> None:
     assert sum(p.numel() for p in encoder.parameters() if p.requires_grad) == 1_192_616
 
 
-@pytest.mark.parametrize(("patch_norm", "sees"), [("layer", False), ("batch", True)])
-def test_only_batch_normalised_patches_show_their_amplitude(patch_norm: Any, sees: bool) -> None:
-    encoder = Encoder(EncoderSettings(patch_norm=patch_norm)).eval()
+@pytest.mark.parametrize(
+    ("patch_norm", "norm", "sees"),
+    [("layer", "final", False), ("batch", "final", True), ("batch", "embedding", False)],
+)
+def test_amplitude_is_seen_where_no_layer_norm_follows_batch_normalised_patches(
+    patch_norm: Any, norm: Any, sees: bool
+) -> None:
+    encoder = Encoder(EncoderSettings(patch_norm=patch_norm, norm=norm)).eval()
     gains = torch.rand(7, 50, 1).add(0.5).expand(-1, -1, 20).reshape(7, 1000)
     change = (encoder(WINDOWS * gains) - encoder(WINDOWS)).abs().max()
     assert (change > 1e-2) == sees

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import shutil
@@ -69,6 +70,21 @@ class Tab:
         self.evaluate("0")
         sent = (e for e in self._events if e["method"] == "Network.requestWillBeSent")
         return [event["params"]["request"]["url"] for event in sent]
+
+    def picture(self, first: str, last: str, *, margin: int = 24) -> bytes:
+        """Return the page from one element to another as PNG, in its whole width."""
+        box = "document.querySelector({!r}).getBoundingClientRect().{}"
+        top = self.evaluate(box.format(first, "top")) + self.evaluate("scrollY") - margin
+        bottom = self.evaluate(box.format(last, "bottom")) + self.evaluate("scrollY") + margin
+        clip = {
+            "x": 0,
+            "y": max(0, top),
+            "width": self.evaluate("innerWidth"),
+            "height": bottom - max(0, top),
+            "scale": 1,
+        }
+        answer = self.call("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
+        return base64.b64decode(answer["data"])
 
     def set_screen(self, width: int, height: int, *, phone: bool = False) -> None:
         """Take the size of a screen."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from deaps.evaluation import (
     Ablation,
     AblationRow,
-    Benchmark,
     BenchmarkFacts,
+    BenchmarkRecord,
     Component,
     EmbeddingMap,
     Evaluation,
@@ -24,7 +24,7 @@ from deaps.evaluation import (
     QualityCount,
     QualityExample,
     Representation,
-    Role,
+    RepresentationRole,
     Score,
     Stage,
     Strip,
@@ -67,6 +67,13 @@ SKILL = {
     "deaps-16": 0.77,
     "deaps-48": 0.79,
 }
+DATASETS = {
+    "shhs": "SHHS",
+    "mitdb": "MIT-ARR",
+    "challenge2017": "Challenge 2017",
+    "afpdb": "AFPDB",
+    "ecgiddb": "ECG-ID",
+}
 NOT_RUN = "no data at data/afdb (MIT-AFIB); fetch it with `deaps fetch afdb`"
 ABSENT = (
     "pca: MIT-AFIB could not be shown: no data at data/afdb",
@@ -82,6 +89,7 @@ def made_evaluation() -> Evaluation:
     return Evaluation(
         id="20260131-3f9c2a71",
         title="DEAPS on open data: atrial fibrillation, sex and rhythm from frozen representations",
+        datasets=DATASETS,
         representations=_representations(),
         benchmarks=_benchmarks(),
         pca=tuple(_pca(name) for name in (METHODS | FLOORS)),
@@ -107,7 +115,7 @@ def _rng(*words: str) -> np.random.Generator:
 
 
 def _representations() -> tuple[Representation, ...]:
-    roles: list[tuple[Role, dict[str, str]]]
+    roles: list[tuple[RepresentationRole, dict[str, str]]]
     roles = [("method", METHODS), ("floor", FLOORS), ("ablation", ABLATED)]
     return tuple(
         _representation(name, label, role)
@@ -116,7 +124,7 @@ def _representations() -> tuple[Representation, ...]:
     )
 
 
-def _representation(name: str, label: str, role: Role) -> Representation:
+def _representation(name: str, label: str, role: RepresentationRole) -> Representation:
     if role == "floor":
         classical = name == "classical"
         return Representation(
@@ -157,9 +165,9 @@ DEVIATIONS = {
 }
 
 
-def _benchmarks() -> tuple[Benchmark, ...]:
+def _benchmarks() -> tuple[BenchmarkRecord, ...]:
     return (
-        Benchmark(
+        BenchmarkRecord(
             name="afib-transfer",
             title="AFib, MIT-ARR to MIT-AFIB",
             protocol="Fitted on the eight MIT-ARR records with AFib, tested on all 23 MIT-AFIB "
@@ -212,7 +220,7 @@ def _benchmark(
     folds: int,
     binary: bool = False,
     reported: bool = True,
-) -> Benchmark:
+) -> BenchmarkRecord:
     total = sum(tested.values())
     facts = BenchmarkFacts(
         examples={label: 4 * n for label, n in tested.items()},
@@ -228,7 +236,7 @@ def _benchmark(
         if name == "challenge2017"
         else (),
     )
-    return Benchmark(
+    return BenchmarkRecord(
         name=name,
         title=title,
         protocol=protocol,

@@ -88,9 +88,9 @@ def shown_strip(tab: Tab) -> tuple[str, str, str]:
     """Return the number of the window that is shown, its words and its trace."""
     figure = 'document.querySelector("figure.map")'
     shown = tab.evaluate(f"{figure}.dataset.shown")
-    told = tab.evaluate(f'{figure}.querySelector(".map-told").textContent')
+    text = tab.evaluate(f'{figure}.querySelector(".map-text").textContent')
     trace = tab.evaluate(f'{figure}.querySelector(".trace").getAttribute("d")')
-    return shown, told, trace
+    return shown, text, trace
 
 
 def colour_of_body(tab: Tab, name: str) -> str:

@@ -25,25 +25,25 @@ class Elements(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.all: list[tuple[str, dict[str, str | None]]] = []
         self.open: list[str] = []
         self.mismatches: list[str] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
+        self.all.append((tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
+        self.all.append((tag, dict(attrs)))
 
     def handle_endtag(self, tag: str) -> None:
         if not self.open or self.open.pop() != tag:
             self.mismatches.append(f"{tag} at {self.getpos()}")
 
     def values(self, attribute: str) -> list[str]:
-        return [attrs[attribute] or "" for _, attrs in self.found if attribute in attrs]
+        return [attrs[attribute] or "" for _, attrs in self.all if attribute in attrs]
 
 
 @pytest.fixture(scope="module")
@@ -91,32 +91,41 @@ def test_page_loads_nothing(elements: Elements, page: str) -> None:
 
 
 def test_contents_name_every_section(elements: Elements) -> None:
-    sections = [attrs["id"] for tag, attrs in elements.found if tag == "section"]
-    links = [one[1:] for one in elements.values("href") if one.startswith("#")]
-    assert [one for one in links if one in sections][1:] == sections
+    sections = [attrs["id"] for tag, attrs in elements.all if tag == "section"]
+    skip_link, *contents = [
+        link[1:]
+        for link in elements.values("href")
+        if link.startswith("#") and link[1:] in sections
+    ]
+    assert skip_link == "summary"
+    assert len(sections) > 10
+    assert contents == sections
 
 
 def test_every_drawing_says_what_it_shows(elements: Elements) -> None:
-    drawings = [attrs for tag, attrs in elements.found if tag == "svg"]
-    for attrs in drawings:
-        hidden = attrs.get("aria-hidden") == "true"
-        assert hidden or (attrs.get("role") == "img" and attrs.get("aria-label"))
+    drawings = [attrs for tag, attrs in elements.all if tag == "svg"]
+    shown = [attrs for attrs in drawings if attrs.get("aria-hidden") != "true"]
+    assert len(shown) > 50
+    assert all(attrs.get("role") == "img" and attrs.get("aria-label") for attrs in shown)
+    # A sign is hidden from screen readers because its words stand beside it in the legend.
+    assert {attrs["class"] for attrs in drawings if attrs not in shown} == {"sign"}
 
 
 def test_every_figure_has_a_caption(page: str) -> None:
     unfolded = re.sub(r"<details>.*?</details>", "", page, flags=re.DOTALL)
-    assert unfolded.count("<figure") == unfolded.count("<figcaption")
+    assert unfolded.count("<figure") == unfolded.count("<figcaption") > 30
 
 
 def test_drawings_have_no_colour_of_their_own(page: str) -> None:
     drawings = re.findall(r"<svg class=\"(?:plot|sign)\".*?</svg>", page, flags=re.DOTALL)
-    assert drawings
-    assert not [colour for one in drawings for colour in re.findall(r"#[0-9a-f]{6}\b", one)]
+    assert len(drawings) > 100
+    assert re.findall(r"#[0-9a-f]{6}\b|rgba?\(", "".join(drawings)) == []
 
 
 def test_reason_of_a_benchmark_not_run_and_the_absent_list_are_in_the_page(page: str) -> None:
-    assert page.count(NOT_RUN) >= 3
-    assert all(one in page for one in ABSENT)
+    # In the summary's table, in the benchmark's own section and in the list of what is absent.
+    assert page.count(NOT_RUN) == 3
+    assert all(reason in page for reason in ABSENT)
 
 
 def test_best_is_marked_by_more_than_colour(page: str) -> None:
@@ -126,12 +135,12 @@ def test_best_is_marked_by_more_than_colour(page: str) -> None:
 def test_texts_cannot_become_markup(small: Evaluation, tmp_path: Path, elements: Elements) -> None:
     text = write_report(hostile(small), tmp_path).read_text()
     assert HOSTILE not in text
-    found = Elements(text)
-    assert found.mismatches == []
-    tags = {tag for tag, _ in found.found}
-    assert tags <= {tag for tag, _ in elements.found}
-    assert [tag for tag, _ in found.found].count("script") == 2
-    assert not [name for _, attrs in found.found for name in attrs if name.startswith("on")]
+    attacked = Elements(text)
+    assert attacked.mismatches == []
+    tags = [tag for tag, _ in attacked.all]
+    assert set(tags) <= {tag for tag, _ in elements.all}
+    assert tags.count("script") == 2
+    assert not [name for _, attrs in attacked.all for name in attrs if name.startswith("on")]
 
 
 def test_json_in_a_script_cannot_end_it() -> None:
@@ -182,4 +191,6 @@ def test_small_evaluations_give_a_page(evaluation: Evaluation, tmp_path: Path, k
         benchmarks=benchmarks,
         provenance=evaluation.provenance,
     )
-    assert Elements(write_report(small, tmp_path).read_text()).mismatches == []
+    elements = Elements(write_report(small, tmp_path).read_text())
+    assert elements.mismatches == []
+    assert elements.open == []

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pytest
 
-from deaps.evaluation import Benchmark, Evaluation, Provenance
+from deaps.evaluation import BenchmarkRecord, Evaluation, Provenance
 from deaps.report.outline import report_sections
-from deaps.report.parts import Bullets, Figure, Map, Matrices, Notice, Section, Table
+from deaps.report.parts import Bullets, Figure, Map, Matrices, Notice, Paragraph, Section, Table
 from deaps.report.sections.absent import absent_section
 from deaps.report.sections.benchmark import benchmark_section
 from deaps.report.sections.headline import headline_section
-from tests.deaps.report.found_parts import all_parts, rows, table
+from deaps.report.sections.quality import quality_section
 from tests.deaps.report.made_evaluation import ABLATED, ABSENT, FLOORS, LABELS, METHODS, NOT_RUN
+from tests.deaps.report.part_lookup import all_parts, rows, table
 
 RUN = ("mitdb-loo", "gender", "challenge2017")
 
@@ -29,7 +31,7 @@ def with_accuracies(evaluation: Evaluation, values: dict[str, float]) -> Evaluat
     return evaluation.model_copy(update={"benchmarks": changed})
 
 
-def _outcomes(benchmark: Benchmark, values: dict[str, float]) -> tuple[object, ...]:
+def _outcomes(benchmark: BenchmarkRecord, values: dict[str, float]) -> tuple[object, ...]:
     outcomes = []
     for outcome in benchmark.outcomes:
         first, *others = outcome.scores
@@ -39,11 +41,11 @@ def _outcomes(benchmark: Benchmark, values: dict[str, float]) -> tuple[object, .
     return tuple(outcomes)
 
 
-def marked(one: Table) -> set[tuple[str, int]]:
+def marked(part: Table) -> set[tuple[str, int]]:
     """Return head and column of every cell that is marked as best."""
     return {
         (head, column)
-        for head, row in rows(one).items()
+        for head, row in rows(part).items()
         for column, cell in enumerate(row.cells)
         if cell.best
     }
@@ -65,16 +67,16 @@ def test_benchmark_table_has_every_representation(sections: Sequence[Section], n
 def test_every_row_has_as_many_cells_as_there_are_columns(
     sections: Sequence[Section], name: str
 ) -> None:
-    one = table(sections, f"table-{name}")
-    assert {len(row.cells) for row in rows(one).values()} == {one.width}
+    part = table(sections, f"table-{name}")
+    assert {len(row.cells) for row in rows(part).values()} == {part.width}
 
 
 @pytest.mark.parametrize("name", RUN)
 def test_every_representation_has_a_confusion_matrix(
     sections: Sequence[Section], name: str
 ) -> None:
-    found = [p for p in all_parts(sections) if isinstance(p, Matrices) and p.id.endswith(name)]
-    assert [matrix.title for matrix in found[0].matrices] == list(LABELS.values())
+    (part,) = (p for p in all_parts(sections) if isinstance(p, Matrices) and p.id.endswith(name))
+    assert [matrix.title for matrix in part.matrices] == list(LABELS.values())
 
 
 def test_benchmark_that_was_not_run_says_why_wherever_it_would_have_figures(
@@ -138,8 +140,7 @@ def test_summary_says_where_deaps_stands_and_that_a_floor_is_better(
 
 def test_interval_and_deviation_stand_with_an_accuracy(sections: Sequence[Section]) -> None:
     cell = rows(table(sections, "table-mitdb-loo"))["DEAPS"].cells[0]
-    assert cell.note.startswith("[")
-    assert "±" in cell.note
+    assert re.fullmatch(r"\[\d+\.\d–\d+\.\d\] ± \d+\.\d", cell.note)
 
 
 def test_untrained_setting_of_an_ablation_says_so(sections: Sequence[Section]) -> None:
@@ -152,6 +153,21 @@ def test_every_run_has_curves_and_a_row(sections: Sequence[Section]) -> None:
     assert isinstance(figure, Figure)
     assert [panel.title for panel in figure.panels] == [*METHODS.values(), *ABLATED.values()]
     assert list(rows(table(sections, "table-training"))) == [panel.title for panel in figure.panels]
+
+
+def test_data_sets_have_the_names_that_people_know(sections: Sequence[Section]) -> None:
+    heads = set(rows(table(sections, "table-quality")))
+    assert heads == {
+        *("SHHS, visit 1", "SHHS, visit 2", "MIT-ARR", "Challenge 2017", "AFPDB", "ECG-ID"),
+    }
+    captions = [getattr(part, "caption", "") for part in all_parts(sections)]
+    assert sum("windows of MIT-ARR" in caption for caption in captions) == 2
+    assert not [caption for caption in captions if "mitdb" in caption]
+
+
+def test_data_set_without_a_label_keeps_its_key(evaluation: Evaluation) -> None:
+    section = quality_section(evaluation.model_copy(update={"datasets": {}}))
+    assert "mitdb" in rows(table([section], "table-quality"))
 
 
 def test_inner_folds_stay_out_of_the_results(sections: Sequence[Section]) -> None:
@@ -174,6 +190,8 @@ def test_tables_and_figures_are_numbered_without_gaps(sections: Sequence[Section
     parts = list(all_parts(sections))
     tables = [part.number for part in parts if isinstance(part, Table)]
     figures = [part.number for part in parts if isinstance(part, Figure | Matrices | Map)]
+    assert len(tables) > 20
+    assert len(figures) > 10
     assert tables == list(range(1, len(tables) + 1))
     assert figures == list(range(1, len(figures) + 1))
 
@@ -182,8 +200,11 @@ def test_evaluation_with_nothing_in_it_says_so_in_every_section(evaluation: Eval
     empty = Evaluation(
         id="1", title="Nothing", representations=(), benchmarks=(), provenance=evaluation.provenance
     )
-    for section in report_sections(empty):
-        assert section.parts, section.title
+    sections = {section.id: section for section in report_sections(empty)}
+    exhibits = ("evolution", "strips", "pca", "ablations", "training", "quality", "map", "trials")
+    for name in exhibits:
+        assert Notice(f"Not shown: {name}: not part of this evaluation") in sections[name].parts
+    assert sections["absent"].parts == (Paragraph("Nothing is missing."),)
 
 
 def test_evaluation_without_provenance_details_has_no_empty_tables(
@@ -197,4 +218,5 @@ def test_evaluation_without_provenance_details_has_no_empty_tables(
         evaluation.model_copy(update={"provenance": bare, "pca": (), "training": ()})
     )
     tables = [part for part in all_parts(sections) if isinstance(part, Table)]
-    assert all(body.rows for one in tables for body in one.bodies)
+    assert {"table-representations", "table-accuracy-1"} <= {table.id for table in tables}
+    assert all(body.rows for table in tables for body in table.bodies)

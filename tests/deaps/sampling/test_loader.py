@@ -15,6 +15,7 @@ from deaps.sampling.batch import Batch, Views
 from deaps.sampling.loader import BatchLoader
 from deaps.sampling.sampler import Sampler, open_sampler
 from storage import WindowStore
+from storage.windows.file import WindowFileError
 from tests.deaps.sampling.made_visits import publish_visits, two_visits
 
 
@@ -107,7 +108,7 @@ def test_what_fails_in_the_thread_is_raised_where_the_batch_is_asked_for(
     sampler = open_sampler(tmp_path, Views.QUADRUPLE, SamplingSettings(), batch=3, seed=0)
     for path in tmp_path.rglob("*.parquet"):
         path.unlink()
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(WindowFileError, match="is missing"):
         load(tmp_path, sampler, prefetch=prefetch)
     assert threads() == []
 

@@ -11,14 +11,15 @@ from torch import nn
 
 from deaps.models.encoder_file import EncoderFileError, load_encoder
 from deaps.training.checkpoints import (
-    CHECKPOINTS,
     CheckpointError,
     encoder_files,
     encoder_path,
     load_checkpoint,
+    remove_checkpoints,
     save_checkpoint,
     save_encoder,
 )
+from storage.layout import CHECKPOINTS_FOLDER
 
 
 def save(run: Path, step: int, method: nn.Module, *, keep: int = 2, name: str = "deaps") -> Path:
@@ -58,7 +59,7 @@ def test_nothing_to_load_is_none(tmp_path: Path) -> None:
 def test_only_the_newest_are_kept(tmp_path: Path) -> None:
     for step in (10, 20, 30, 100):
         save(tmp_path, step, nn.Linear(3, 2))
-    names = sorted(path.name for path in (tmp_path / CHECKPOINTS).iterdir())
+    names = sorted(path.name for path in (tmp_path / CHECKPOINTS_FOLDER).iterdir())
     assert names == ["step-00000030", "step-00000100"]
 
 
@@ -83,8 +84,16 @@ def test_checkpoint_of_another_method_is_refused(tmp_path: Path) -> None:
 
 def test_unfinished_folder_is_not_a_checkpoint(tmp_path: Path) -> None:
     save(tmp_path, 1, nn.Linear(3, 2))
-    (tmp_path / CHECKPOINTS / ".step-00000002.tmp").mkdir()
+    (tmp_path / CHECKPOINTS_FOLDER / ".step-00000002.tmp").mkdir()
     assert (load(tmp_path, nn.Linear(3, 2)) or (0,))[0] == 1
+
+
+def test_removed_checkpoints_leave_the_encoders(tmp_path: Path) -> None:
+    save(tmp_path, 1, nn.Linear(3, 2))
+    save_encoder(encoder_path(tmp_path, 1), nn.Linear(2, 2), {"architecture": "encoder"})
+    remove_checkpoints(tmp_path)
+    assert load(tmp_path, nn.Linear(3, 2)) is None
+    assert [step for step, _ in encoder_files(tmp_path)] == [1]
 
 
 def test_encoders_are_listed_by_step(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from deaps.methods import PAPER_METHODS
+from deaps.method_registry import PAPER_METHODS
 from flows.config import ConfigError, load_settings
 from flows.experiment.plan import method_plan, plan_experiment
 

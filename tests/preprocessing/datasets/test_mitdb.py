@@ -10,7 +10,7 @@ import pytest
 import wfdb
 
 from preprocessing.datasets import DATASETS
-from storage.schema import Sex
+from storage.schema import Sex, SourceRole
 from tests.edf_files import beats
 from tests.preprocessing.datasets.reading import read, two_leads
 from tests.wfdb_files import write_record
@@ -76,3 +76,13 @@ def test_real_mit_arr_has_eight_records_with_atrial_fibrillation(
         if any(c.rhythm == "AFIB" for c in DATASETS["mitdb"].read(root, r, ()).rhythms)
     ]
     assert with_afib == ["201", "202", "203", "210", "217", "219", "221", "222"]
+
+
+def test_header_signal_and_annotations_have_their_roles(tmp_path: Path) -> None:
+    write_record(tmp_path, "203", two_leads(20, 360, "MLII", "V1"), rhythms={0: "N"})
+    (recording,) = DATASETS["mitdb"].find(tmp_path)
+    assert dict(recording.files) == {
+        "203.hea": SourceRole.HEADER,
+        "203.dat": SourceRole.SIGNAL,
+        "203.atr": SourceRole.ANNOTATION,
+    }

@@ -19,9 +19,12 @@ from flows.config import ConfigError
 from flows.ingest.recording import preprocess_recording
 from flows.ingest.scan import scan
 from preprocessing.datasets import DATASETS, DataSet, DataSetError, register
-from preprocessing.datasets.interface import list_files
-from preprocessing.recording import FoundRecording, RawRecording, Role
-from storage.schema import Sex, Status
+from preprocessing.datasets.walk import list_files
+from preprocessing.recording import (
+    FoundRecording,
+    RawRecording,
+)
+from storage.schema import Sex, SourceRole, Status
 from tests.edf_files import beats
 from tests.flows.inline import ask, run, settings_for
 
@@ -39,7 +42,7 @@ class NpyFolder(DataSet):
     def find(self, root: Path) -> Iterator[FoundRecording]:
         for file in list_files(root):
             stem = file.removesuffix(".npy")
-            yield FoundRecording(self.name, stem, stem, 1, ((file, Role.SIGNAL),))
+            yield FoundRecording(self.name, stem, stem, 1, ((file, SourceRole.SIGNAL),))
 
     def read(
         self, root: Path, recording: FoundRecording, channels: tuple[str, ...]

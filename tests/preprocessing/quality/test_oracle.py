@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -21,15 +20,9 @@ from preprocessing.quality.gradient_beats import find_beats
 from storage.schema import Quality
 
 Windows = NDArray[np.float16]
+RealData = Callable[[str], Path]
 
-DATA = Path(__file__).parents[2] / os.environ.get("DEAPS_REAL_DATA", "../shared/data")
 HIGHPASS = scipy.signal.butter(5, 0.5, "highpass", fs=100, output="sos")
-
-needs_mitdb = pytest.mark.skipif(not (DATA / "mitdb").is_dir(), reason=f"no {DATA}/mitdb")
-needs_challenge = pytest.mark.skipif(
-    not (DATA / "challenge-2017" / "training").is_dir(),
-    reason=f"no {DATA}/challenge-2017/training",
-)
 
 
 def to_windows(signal: NDArray[np.floating], fs: int) -> Windows:
@@ -62,9 +55,9 @@ def synthetic() -> Windows:
     return np.concatenate(recordings)
 
 
-def mitdb(names: list[str]) -> Iterator[Windows]:
-    for name in names:
-        record = wfdb.rdrecord(str(DATA / "mitdb" / name))
+def mitdb(records: list[Path]) -> Iterator[Windows]:
+    for path in records:
+        record = wfdb.rdrecord(str(path.with_suffix("")))
         lead = "MLII" if "MLII" in record.sig_name else "V5"
         yield to_windows(record.p_signal[:, record.sig_name.index(lead)], record.fs)
 
@@ -74,12 +67,12 @@ def challenge(files: list[Path]) -> Iterator[Windows]:
         yield to_windows(scipy.io.loadmat(file)["val"][0] / 1000, 300)
 
 
-def mitdb_names() -> list[str]:
-    return sorted(file.stem for file in (DATA / "mitdb").glob("*.dat"))
+def mitdb_files(real_data: RealData) -> list[Path]:
+    return sorted(real_data("mitdb").glob("*.dat"))
 
 
-def challenge_files() -> list[Path]:
-    return sorted((DATA / "challenge-2017" / "training").glob("**/A*.mat"))
+def challenge_files(real_data: RealData) -> list[Path]:
+    return sorted((real_data("challenge-2017") / "training").glob("**/A*.mat"))
 
 
 def classes_of_neurokit(windows: Windows) -> list[str]:
@@ -110,12 +103,13 @@ def sample_of(recordings: Iterator[Windows], n: int) -> Windows:
     return windows[np.random.default_rng(7).permutation(len(windows))[:n]]
 
 
-def real_sample() -> Windows:
+def real_sample(real_data: RealData) -> Windows:
     """600 windows from 5 records of MIT-ARR and 110 of Challenge 2017, drawn with a seed."""
     rng = np.random.default_rng(6)
-    names = rng.permutation(mitdb_names())[:5].tolist()
-    files = [challenge_files()[at] for at in rng.permutation(len(challenge_files()))[:110]]
-    return np.concatenate([sample_of(mitdb(names), 300), sample_of(challenge(files), 300)])
+    records, files = mitdb_files(real_data), challenge_files(real_data)
+    five = [records[at] for at in rng.permutation(len(records))[:5]]
+    others = [files[at] for at in rng.permutation(len(files))[:110]]
+    return np.concatenate([sample_of(mitdb(five), 300), sample_of(challenge(others), 300)])
 
 
 def test_synthetic_windows_cover_all_classes() -> None:
@@ -141,10 +135,10 @@ def test_peaks_of_coarse_windows_with_ties_equal_neurokit(levels: int) -> None:
 
 
 @pytest.mark.real
-@needs_mitdb
-@needs_challenge
-def test_classes_and_peaks_of_a_sample_of_real_windows_equal_neurokit() -> None:
-    windows = real_sample()
+def test_classes_and_peaks_of_a_sample_of_real_windows_equal_neurokit(
+    real_data: RealData,
+) -> None:
+    windows = real_sample(real_data)
     assert our_classes(windows) == classes_of_neurokit(windows)
     peaks = find_beats(windows.astype(np.float64))
     np.testing.assert_array_equal(peaks, peaks_of_neurokit(windows))
@@ -152,10 +146,8 @@ def test_classes_and_peaks_of_a_sample_of_real_windows_equal_neurokit() -> None:
 
 @pytest.mark.slow
 @pytest.mark.real
-@needs_mitdb
-@needs_challenge
-def test_classes_of_all_real_windows_equal_neurokit() -> None:
-    recordings = [*mitdb(mitdb_names()), *challenge(challenge_files())]
+def test_classes_of_all_real_windows_equal_neurokit(real_data: RealData) -> None:
+    recordings = [*mitdb(mitdb_files(real_data)), *challenge(challenge_files(real_data))]
     windows = np.concatenate(recordings)
     equal = np.array(our_classes(windows)) == np.array(classes_of_neurokit(windows))
     assert equal.mean() >= 0.999, f"{(~equal).sum()} of {equal.size} windows differ"

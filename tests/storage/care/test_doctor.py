@@ -32,6 +32,16 @@ def test_a_flipped_byte_is_found_when_asked_to_verify(
     assert "ds/a2" in finding.message
 
 
+def test_files_are_hashed_only_when_asked(
+    root: Path, rows: list[RecordingRow], published: Snapshot
+) -> None:
+    path = root / str(rows[1].path)
+    content = bytearray(path.read_bytes())
+    content[rows[1].signal_offset or 0] ^= 1
+    path.write_bytes(content)
+    assert check_store(root) == []
+
+
 def test_a_missing_and_a_cut_file_are_found(
     root: Path, rows: list[RecordingRow], published: Snapshot
 ) -> None:

@@ -45,6 +45,18 @@ def test_files_of_duplicates_stay(root: Path) -> None:
     assert remove_unused_files(root, dry_run=False) == []
 
 
+def test_checkpoints_go_with_the_end_of_their_run(root: Path, published: Snapshot) -> None:
+    for run in ("ended", "going"):
+        folder = root / f"runs/{run}/checkpoints/step-00000002"
+        folder.mkdir(parents=True)
+        (folder / "state.pt").write_bytes(b"")
+    (root / "runs/ended/run.json").write_text("{}")
+    expected = [root / "runs/ended/checkpoints/step-00000002/state.pt"]
+    assert remove_unused_files(root, dry_run=False) == expected
+    assert [path.name for path in (root / "runs/ended").iterdir()] == ["run.json"]
+    assert (root / "runs/going/checkpoints/step-00000002/state.pt").exists()
+
+
 def test_temporary_files_go_after_an_hour(root: Path, published: Snapshot) -> None:
     fresh, old = root / "windows/ds/.new.tmp", root / "windows/ds/.old.tmp"
     for path in (fresh, old):
@@ -52,6 +64,15 @@ def test_temporary_files_go_after_an_hour(root: Path, published: Snapshot) -> No
     os.utime(old, (time.time() - 4000,) * 2)
     assert remove_unused_files(root, dry_run=False) == [old]
     assert fresh.exists()
+
+
+def test_lock_files_stay_however_old(root: Path, published: Snapshot) -> None:
+    locks = [root / ".lock", root / ".writers.lock"]
+    for path in locks:
+        path.touch()
+        os.utime(path, (time.time() - 4000,) * 2)
+    assert remove_unused_files(root, dry_run=False) == []
+    assert all(path.exists() for path in locks)
 
 
 def test_nothing_goes_while_window_files_are_written(root: Path, published: Snapshot) -> None:

@@ -1,16 +1,19 @@
-"""The last look at a filled index: what it finds wrong."""
+"""Checks of recordings and of a filled index before publication."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
 from storage import Snapshot
-from storage.index.check import PublicationError, check_index
+from storage.index.check import PublicationError, check_index, check_rows
+from tests.storage.made_store import make_row, quarantined, write_recording
 
 
 @pytest.fixture
@@ -56,3 +59,19 @@ def test_sources_of_no_recording_are_a_fault_of_the_program(
     index.execute("INSERT INTO sources SELECT * REPLACE (99 AS recording_id) FROM sources LIMIT 2")
     with pytest.raises(ValueError, match="2 rows of sources belong to no recording"):
         check_index(index)
+
+
+@pytest.mark.parametrize(
+    "change", [{"bytes": 7}, {"path": None}, {"path": "windows/x"}, {"signal_offset": None}]
+)
+def test_a_row_without_its_own_file_is_refused(root: Path, change: dict[str, Any]) -> None:
+    row = write_recording(root, make_row("r1"))
+    check_rows(root, [row])
+    with pytest.raises(PublicationError, match="ds/r1: window file"):
+        check_rows(root, [row, replace(row, **change)])
+
+
+def test_recordings_without_windows_and_quarantined_ones_need_no_file(root: Path) -> None:
+    check_rows(root, [make_row("short"), quarantined("bad", "x", path="windows/x", n_windows=3)])
+    with pytest.raises(PublicationError, match="None has None bytes"):
+        check_rows(root, [make_row("r1", n_windows=1)])

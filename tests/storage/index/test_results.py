@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime
 from pathlib import Path
 
@@ -63,12 +64,23 @@ def test_runs_change_the_index_but_not_the_snapshot_id(
     assert not publish_rows(root, rows).rebuilt
 
 
+@pytest.mark.parametrize(
+    "time", ["2026-11-01T12:00:00+02:00", "2026-11-01T10:00:00", 1_793_527_200]
+)
+def test_times_become_utc_without_a_zone(root: Path, time: str | int) -> None:
+    write_run(root, "r-1", json.dumps({"started_at": time}))
+    (run,) = collect_runs_and_results(root).runs
+    assert run["started_at"] == datetime(2026, 11, 1, 10)
+    assert run["started_at"].tzinfo is None
+
+
 @pytest.mark.parametrize("text", ["{", "[1]", '{"iterations": "many"}', '{"started_at": "soon"}'])
 def test_a_malformed_run_is_skipped_and_named(root: Path, text: str) -> None:
     write_run(root, "bad", text)
     collected = collect_runs_and_results(root)
     assert collected.runs == []
-    assert collected.skipped[0].startswith("runs/bad/run.json: ")
+    (skipped,) = collected.skipped
+    assert re.fullmatch(r"runs/bad/run\.json: \S.+", skipped)
 
 
 def test_a_malformed_report_is_skipped_and_named(root: Path, rows: list[RecordingRow]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from deaps.probing.statistics.auroc import Auroc
 from deaps.probing.statistics.bootstrap import Method
 from deaps.probing.statistics.comparison import Comparison, compare
 from deaps.probing.statistics.tally import Means
@@ -88,3 +89,24 @@ def simulate(design: Design, experiments: int, *, draws: int = 1000) -> Simulate
         for number in range(experiments)
     ]
     return Simulated(design, comparisons)
+
+
+def auroc_methods(rng: np.random.Generator, *, people: int = 51, windows: int = 20) -> list[Method]:
+    """Return six alike methods with three seeds, by the AUROC over the windows of all people.
+
+    A third of the people have both classes, the others one. Every method errs on people of its
+    own, and how far it tells the classes apart depends on its seed, by about 4 points.
+    """
+    subject = np.repeat(np.arange(people), windows)
+    share = np.where(np.arange(people) % 3 == 0, 0.5, np.arange(people) % 3 - 1)
+    labels = rng.random(people * windows) < share[subject]
+    methods = []
+    for name in ("deaps", *(f"rival {k}" for k in range(1, 6))):
+        person = 1.2 * rng.standard_normal(people)[subject]
+        runs = []
+        for apart in 1.3 + 0.25 * rng.standard_normal(3):
+            own = 0.5 * rng.standard_normal(people)[subject]
+            scores = person + own + apart * labels + rng.standard_normal(len(labels))
+            runs.append(Auroc(labels, scores, subject, people))
+        methods.append(Method(name, tuple(runs)))
+    return methods

@@ -33,9 +33,9 @@ def by_brute_force(difference: np.ndarray) -> float:
 @pytest.mark.parametrize("shift", [0.0, 0.4, 3.0])
 def test_exact_p_of_means_equals_brute_force(shift: float) -> None:
     mine, theirs = RNG.standard_normal((3, N)) + shift, RNG.standard_normal((3, N))
-    found = sign_flip_test([Means(x) for x in mine], [Means(x) for x in theirs])
-    assert found.exact
-    assert found.p == pytest.approx(by_brute_force(mine.mean(axis=0) - theirs.mean(axis=0)))
+    outcome = sign_flip_test([Means(x) for x in mine], [Means(x) for x in theirs])
+    assert outcome.exact
+    assert outcome.p == pytest.approx(by_brute_force(mine.mean(axis=0) - theirs.mean(axis=0)))
 
 
 def answers(right: float) -> tuple[np.ndarray, np.ndarray]:
@@ -89,9 +89,9 @@ def test_folds_are_swapped_together() -> None:
 
 def test_unequal_numbers_of_seeds_compare_the_means_over_seeds() -> None:
     mine, theirs = RNG.standard_normal((5, N)), RNG.standard_normal((3, N))
-    found = sign_flip_test([Means(x) for x in mine], [Means(x) for x in theirs])
+    outcome = sign_flip_test([Means(x) for x in mine], [Means(x) for x in theirs])
     expected = by_brute_force(mine.mean(axis=0) - theirs.mean(axis=0))
-    assert found.p == pytest.approx(expected)
+    assert outcome.p == pytest.approx(expected)
 
 
 def test_drawn_patterns_agree_with_all_of_them() -> None:
@@ -125,8 +125,8 @@ def test_equal_runs_have_a_p_of_one() -> None:
 
 
 def test_the_smallest_p_is_reached_when_all_subjects_agree() -> None:
-    found = sign_flip_test([Means(np.arange(1.0, N + 1))], [Means(np.zeros(N))])
-    assert found.p == smallest_p(N) == pytest.approx(0.0156, abs=1e-4)
+    outcome = sign_flip_test([Means(np.arange(1.0, N + 1))], [Means(np.zeros(N))])
+    assert outcome.p == smallest_p(N) == pytest.approx(0.0156, abs=1e-4)
     assert smallest_p(N, 5) == pytest.approx(0.078, abs=1e-3)
 
 

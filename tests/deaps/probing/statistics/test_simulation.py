@@ -9,6 +9,7 @@ from deaps.probing.statistics.comparison import compare
 from tests.deaps.probing.statistics.made_experiments import (
     ONE_DEVIATION,
     Design,
+    auroc_methods,
     methods_of,
     simulate,
 )
@@ -36,6 +37,23 @@ def test_an_effect_of_one_deviation_is_found_in_ninety_percent() -> None:
     print(f"\nfound: {all_rivals:.1%} against all rivals, {one_rival:.1%} against one of five")
     assert all_rivals >= 0.9
     assert one_rival >= 0.9
+
+
+@pytest.mark.slow
+def test_a_metric_that_is_no_mean_over_people_keeps_its_false_alarms_and_coverage() -> None:
+    rng = np.random.default_rng(11)
+    compared = [
+        compare(auroc_methods(rng), bounds=(0, 1), flips=999, seed=number) for number in range(600)
+    ]
+    deviation = np.mean([np.std(f.by_run, ddof=1) for c in compared for f in c.figures])
+    alarms = np.mean([any(d.counts for d in c.differences) for c in compared])
+    coverage = np.mean([[d.low <= 0 <= d.high for d in c.differences] for c in compared])
+    print(
+        f"\nAUROC: seeds deviate by {deviation:.3f}, alarms {alarms:.1%}, coverage {coverage:.1%}"
+    )
+    assert 0.03 < deviation < 0.06
+    assert alarms <= 0.06
+    assert 0.93 <= coverage <= 0.99
 
 
 @pytest.mark.slow

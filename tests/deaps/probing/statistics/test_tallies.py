@@ -93,3 +93,30 @@ def test_folds_are_averaged_with_the_same_weights() -> None:
 def test_a_fold_that_no_drawn_subject_stands_in_is_left_out() -> None:
     folds = Averaged([Means([1.0, 0.0], [1, 0]), Means([0.0, 5.0], [0, 1])])
     assert folds.values(np.array([[2.0, 0.0], [1.0, 1.0]])).tolist() == [1.0, 3.0]
+
+
+def flipped(tally: Tally) -> Tally:
+    """Return the same metric of the opposite answers."""
+    if isinstance(tally, Auroc):
+        return Auroc(LABELS, -SCORES, SUBJECT, N)
+    if isinstance(tally, Means):
+        return Means(-tally.sums, tally.counts)
+    assert isinstance(tally, Confusions)
+    return Confusions(tally.confusion[:, :, ::-1], tally.metric)
+
+
+@pytest.mark.parametrize(
+    "tally",
+    [
+        Auroc(LABELS, SCORES, SUBJECT, N),
+        Means.of_examples(SCORES, SUBJECT, N),
+        confusions(metrics.mean_f1),
+    ],
+    ids=["auroc", "mean", "f1"],
+)
+def test_without_a_swap_the_difference_is_that_of_the_values(tally: Tally) -> None:
+    other = flipped(tally)
+    difference = tally.value() - other.value()
+    nobody, everybody = np.ones((1, N)), -np.ones((1, N))
+    assert tally.swapped(other, nobody) == pytest.approx([difference])
+    assert tally.swapped(other, everybody) == pytest.approx([-difference])

@@ -1,4 +1,8 @@
-"""Methods by name: what is known of them before torch is imported, which takes seconds."""
+"""Methods by name: DEAPS, the five it is compared with, and those of other packages.
+
+What names, plans and describes a method stands here, without torch, which takes seconds to
+import. The rest is on its class, in `deaps.methods`.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +19,7 @@ from storage.errors import DeapsError
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from deaps.config import ModelSettings, TrainingSettings
-    from deaps.methods.interface import Method
+    from deaps.config import TrainingSettings
 
 METHODS: Registry[MethodEntry] = Registry("method", "deaps.methods")
 """All methods; those of other packages join through the entry-point group ``deaps.methods``."""
@@ -32,8 +35,8 @@ class MethodEntry:
     label: str
     """Name for people."""
 
-    home: str | type[Method]
-    """The class, or ``module:Class``, which is imported when the method is first built."""
+    home: str | type[Any]
+    """Its class, or ``module:Class``, which is imported when the method is first built."""
 
     iterations: Callable[[TrainingSettings], int]
     """How many steps it trains."""
@@ -41,8 +44,8 @@ class MethodEntry:
     settings: type[BaseModel] | None
     """Model of its table ``[methods.NAME]``; None if it has no settings of its own."""
 
-    def load(self) -> type[Method]:
-        """Return the class."""
+    def load(self) -> type[Any]:
+        """Return its class, a subclass of `deaps.methods.interface.Method`."""
         return import_object(self.home) if isinstance(self.home, str) else self.home
 
     def own_settings(self, table: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,7 +69,7 @@ class MethodEntry:
 
 def register_method(
     name: str,
-    home: str | type[Method],
+    home: str | type[Any],
     *,
     label: str | None = None,
     iterations: Callable[[TrainingSettings], int] = attrgetter("iterations"),
@@ -79,8 +82,8 @@ def register_method(
     name
         Name in settings and on the command line.
     home
-        A subclass of `Method`, or where it is: ``module:Class``. With the latter, torch is not
-        imported before the method is built.
+        A subclass of `deaps.methods.interface.Method`, or where it is: ``module:Class``. With the
+        latter, torch is not imported before the method is built.
     label
         Name for people; by default the name.
     iterations
@@ -114,6 +117,16 @@ def method_names() -> tuple[str, ...]:
     return tuple(METHODS.all())
 
 
-def build_method(name: str, settings: ModelSettings) -> Method:
-    """Return the method of that name, with fresh weights from torch's global generator."""
-    return find_method(name).load()(settings)
+DEAPS = register_method("deaps", "deaps.methods.deaps:Deaps", label="DEAPS")
+BYOL = register_method("byol", "deaps.methods.byol:Byol", label="BYOL")
+PCLR = register_method("pclr", "deaps.methods.pclr:Pclr", label="PCLR")
+CLOCS = register_method("clocs", "deaps.methods.clocs:Clocs", label="CLOCS")
+MIXING_UP = register_method("mixing-up", "deaps.methods.mixing_up:MixingUp", label="Mixing-Up")
+TF_C = register_method(
+    "tf-c", "deaps.methods.tfc:Tfc", label="TF-C", iterations=attrgetter("tfc_iterations")
+)
+
+PAPER_METHODS: tuple[str, ...] = tuple(
+    entry.name for entry in (DEAPS, BYOL, PCLR, CLOCS, MIXING_UP, TF_C)
+)
+"""The methods that the paper compares, in the order of the report."""

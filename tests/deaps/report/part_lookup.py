@@ -1,4 +1,4 @@
-"""Parts of a report, found by kind and id."""
+"""Looks up parts of a report by kind and id."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def table(sections: Sequence[Section], name: str) -> Table:
     return next(part for part in tables if part.id == name)
 
 
-def rows(one: Table) -> dict[str, Row]:
+def rows(part: Table) -> dict[str, Row]:
     """Return the rows of a table by their heads."""
-    return {row.head: row for body in one.bodies for row in body.rows}
+    return {row.head: row for body in part.bodies for row in body.rows}

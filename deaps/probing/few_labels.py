@@ -1,0 +1,162 @@
+"""Few-label curves: how a probe gets better as more people's recordings are annotated.
+
+Few labels are the paper's claim. So the training people are drawn in ever larger groups, each
+of which holds the one before, a probe is fitted on each group and tested on all test people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from deaps.probing.examples import Examples, Fold
+from deaps.probing.labelled_windows import NotRunError
+from deaps.probing.probes import Probe
+from deaps.probing.statistics.bootstrap import Method, draw_figures, interval
+from deaps.probing.statistics.fold_tallies import tally_folds
+from deaps.probing.statistics.tally import Tally
+
+
+@dataclass(frozen=True, slots=True)
+class LabelDraw:
+    """Some people whose recordings are annotated."""
+
+    repeat: int
+    people: tuple[str, ...]
+    """In the order drawn."""
+    fold: Fold
+    """Fitted on their examples, tested on all test people's."""
+
+    @property
+    def n_people(self) -> int:
+        """How many they are."""
+        return len(self.people)
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """A metric at one number of annotated people: the mean over draws of them."""
+
+    n_people: int
+    value: float
+    low: float
+    high: float
+    """Of its interval at 95 % over draws and tested people."""
+    by_draw: tuple[float, ...]
+
+    @property
+    def deviation(self) -> float:
+        """Population standard deviation over draws: what the choice of people does."""
+        return float(np.std(self.by_draw))
+
+
+def nested_draws(examples: Examples, *, repeats: int = 10, seed: int = 0) -> tuple[LabelDraw, ...]:
+    """Return draws of 1, 2, 4, ... and all training people, several times over.
+
+    Within a repeat each draw holds the smaller ones. Every draw has all classes of the training
+    side: the first people drawn are those who add most classes that are not there yet, at random
+    among equals, the rest are at random. Numbers of people too small for all classes are left
+    out (a Challenge recording has one of three classes, so its curve begins with 4). All
+    people together are one draw, not several alike. The same seed gives the same draws for
+    every representation.
+
+    Raises
+    ------
+    NotRunError
+        If there are no training or no test people.
+    """
+    train, test = (np.flatnonzero(examples.sides == side) for side in ("train", "test"))
+    if not len(train) or not len(test):
+        raise NotRunError("few-label curves need training and test people; one side is empty")
+    subjects, labels = examples.subjects[train], examples.labels[train]
+    orders = [_Order.draw(subjects, labels, seed, repeat) for repeat in range(repeats)]
+    fewest = max(order.fewest for order in orders)
+    draws = []
+    for n in (n for n in _sizes(len(orders[0].people)) if n >= fewest):
+        last = n == len(orders[0].people)
+        for repeat, order in enumerate(orders[:1] if last else orders):
+            people = order.people[:n]
+            fold = Fold(f"{n} people, draw {repeat + 1}", train[np.isin(subjects, people)], test)
+            draws.append(LabelDraw(repeat, tuple(people.tolist()), fold))
+    return tuple(draws)
+
+
+def curve(
+    runs: Mapping[int, Sequence[Tally]], *, draws: int = 1000, seed: int = 0
+) -> tuple[CurvePoint, ...]:
+    """Return the points of a curve from the tallies of each number of people, one a draw.
+
+    The interval is made as `statistics.bootstrap` makes it, the draws of people to fit on in
+    the place of the seeds: tested people are resampled together for all draws, and to that is
+    added the luck of the draws, by Student's t with their own variance. A representation with
+    several seeds comes in as the mean over them (`Averaged`) in each draw; the luck of its
+    seeds is then not in the interval.
+    """
+    return tuple(_point(n, tuple(runs[n]), draws, seed) for n in sorted(runs))
+
+
+def few_label_curves(
+    features: NDArray[np.floating],
+    examples: Examples,
+    classes: Sequence[str],
+    probe: Probe,
+    *,
+    repeats: int = 10,
+    bootstrap: int = 1000,
+    seed: int = 0,
+) -> dict[str, tuple[CurvePoint, ...]]:
+    """Return the curves of features, (n, d), of examples, by metric, one fit after the other.
+
+    To fit side by side, take the folds of `nested_draws`, and give their tallies to `curve`.
+    """
+    runs: dict[str, dict[int, list[Tally]]] = {}
+    for draw in nested_draws(examples, repeats=repeats, seed=seed):
+        fit, test = draw.fold.train, draw.fold.test
+        answers = probe.fit_predict(
+            features[fit], examples.labels[fit], features[test], len(classes)
+        )
+        for name, tally in tally_folds(examples, [draw.fold], [answers], classes).items():
+            runs.setdefault(name, {}).setdefault(draw.n_people, []).append(tally)
+    wanted = [name for name in runs if name in ("accuracy", "balanced accuracy", "f1", "auroc")]
+    return {name: curve(runs[name], draws=bootstrap, seed=seed) for name in wanted}
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """People in the order in which they are drawn."""
+
+    people: NDArray[np.str_]
+    fewest: int
+    """How many of them have all classes together."""
+
+    @classmethod
+    def draw(cls, subjects: NDArray[np.str_], labels: ArrayLike, seed: int, repeat: int) -> _Order:
+        people, place = np.unique(subjects, return_inverse=True)
+        has = np.zeros((len(people), int(np.max(labels)) + 1), bool)
+        has[place, np.asarray(labels)] = True
+        rng = np.random.Generator(np.random.Philox(key=[seed, repeat]))
+        left = rng.permutation(len(people)).tolist()
+        first: list[int] = []
+        missing = has.any(axis=0)
+        while missing.any():
+            best = max(left, key=lambda person: int((has[person] & missing).sum()))
+            left.remove(best)
+            first.append(best)
+            missing &= ~has[best]
+        return cls(people[first + left], len(first))
+
+
+def _sizes(n_people: int) -> list[int]:
+    """Return 1, 2, 4, ... below n, and n."""
+    doubled = [2**k for k in range(n_people.bit_length()) if 2**k < n_people]
+    return [*doubled, n_people]
+
+
+def _point(n_people: int, runs: tuple[Tally, ...], draws: int, seed: int) -> CurvePoint:
+    method = Method(f"{n_people} people", runs, seeded=len(runs) > 1)
+    drawn = draw_figures([method], draws=draws, seed=seed)[method.name]
+    low, high = np.clip(interval(drawn.draws), 0.0, 1.0).tolist()
+    return CurvePoint(n_people, drawn.value, low, high, drawn.by_run)

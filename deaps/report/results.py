@@ -1,0 +1,83 @@
+"""Questions to an evaluation: what was run, who leads, and the names for people."""
+
+from __future__ import annotations
+
+from deaps.evaluation import (
+    BenchmarkRecord,
+    DatasetLabels,
+    Evaluation,
+    Representation,
+    RepresentationRole,
+    Score,
+)
+
+ROLE_TITLES: dict[RepresentationRole, str] = {
+    "method": "Methods",
+    "floor": "Floors",
+    "ablation": "Ablations",
+}
+"""Roles in the order of tables."""
+
+
+def representations_of(evaluation: Evaluation, role: RepresentationRole) -> list[Representation]:
+    """Return the representations of a role."""
+    return [entry for entry in evaluation.representations if entry.role == role]
+
+
+def tested_in(evaluation: Evaluation, benchmark: BenchmarkRecord) -> list[Representation]:
+    """Return the representations that have an outcome in a benchmark."""
+    return [entry for entry in evaluation.representations if benchmark.outcome(entry.name)]
+
+
+def reported(evaluation: Evaluation) -> list[BenchmarkRecord]:
+    """Return the benchmarks whose figures are the result, run or not."""
+    return [benchmark for benchmark in evaluation.benchmarks if benchmark.reported]
+
+
+def was_run(benchmark: BenchmarkRecord) -> bool:
+    """Return whether a benchmark has figures."""
+    return benchmark.not_run is None and bool(benchmark.outcomes)
+
+
+def why_not_run(benchmark: BenchmarkRecord) -> str:
+    """Return the sentence that stands in the place of a benchmark's figures."""
+    return f"not run: {benchmark.not_run or 'no representation was tested'}"
+
+
+def accuracy(benchmark: BenchmarkRecord, representation: str) -> Score | None:
+    """Return the total accuracy of a representation, None where it was not tested."""
+    outcome = benchmark.outcome(representation)
+    return outcome.score("accuracy") if outcome else None
+
+
+def ranked(
+    evaluation: Evaluation, benchmark: BenchmarkRecord, role: RepresentationRole
+) -> list[tuple[Representation, Score]]:
+    """Return the representations of a role that were tested, the most accurate first."""
+    entries = representations_of(evaluation, role)
+    scores = ((entry, accuracy(benchmark, entry.name)) for entry in entries)
+    tested = [(entry, score) for entry, score in scores if score is not None]
+    return sorted(tested, key=lambda pair: -pair[1].value)
+
+
+def best_methods(evaluation: Evaluation, benchmark: BenchmarkRecord) -> frozenset[str]:
+    """Return the names of the methods that no other method exceeds; floors never count."""
+    order = ranked(evaluation, benchmark, "method")
+    return frozenset(method.name for method, score in order if score.value == order[0][1].value)
+
+
+def benchmark_title(evaluation: Evaluation, name: str) -> str:
+    """Return the title of a benchmark, or the key itself where it has no entry."""
+    titles = {benchmark.name: benchmark.title for benchmark in evaluation.benchmarks}
+    return titles.get(name, name)
+
+
+def representation_label(evaluation: Evaluation, name: str) -> str:
+    """Return the label of a representation, or the key itself where it has no entry."""
+    labels = {entry.name: entry.label for entry in evaluation.representations}
+    return labels.get(name, name)
+
+
+def dataset_label(evaluation: Evaluation, name: str) -> str:
+    """Return the label of a data set, or the key itself where it has no entry."""
+    return DatasetLabels(evaluation.datasets)[name]

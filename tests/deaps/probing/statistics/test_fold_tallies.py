@@ -1,0 +1,93 @@
+"""Tallies of folds give the figures that the benchmarks print."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from deaps.probing.examples import Fold
+from deaps.probing.metrics import auroc
+from deaps.probing.probes import Answers
+from deaps.probing.scores import count_predictions, measure
+from deaps.probing.statistics.bootstrap import Method
+from deaps.probing.statistics.comparison import compare
+from deaps.probing.statistics.fold_tallies import subjects_tested, tally_folds
+from tests.deaps.probing.labelled_store import made_examples
+
+RNG = np.random.default_rng(0)
+CLASSES = ("no", "yes")
+SUBJECTS = [f"s{i // 6}" for i in range(60)]
+EXAMPLES = made_examples(RNG.integers(0, 2, 60).tolist(), SUBJECTS)
+EVERYTHING = np.arange(60)
+
+
+def folds(kind: str) -> list[Fold]:
+    if kind == "one split":
+        return [Fold("test", np.arange(12), np.arange(12, 60))]
+    if kind == "leave one out":
+        tests = [EVERYTHING[EXAMPLES.subjects == name] for name in np.unique(SUBJECTS)]
+    elif kind == "two folds":
+        tests = [np.arange(24), np.arange(24, 60)]
+    else:
+        tests = [np.delete(EVERYTHING, [k, 59 - k]) for k in range(4)]
+    return [Fold(str(k), np.setdiff1d(EVERYTHING, test), test) for k, test in enumerate(tests)]
+
+
+def answered(fold: Fold, lift: float = 1.0) -> Answers:
+    score = RNG.standard_normal(len(fold.test)) + lift * (EXAMPLES.labels[fold.test] - 0.5)
+    return Answers((score > 0).astype(np.int8), np.stack([-score, score], axis=1))
+
+
+@pytest.mark.parametrize("kind", ["one split", "leave one out", "two folds", "draws"])
+def test_figures_equal_those_of_the_benchmark(kind: str) -> None:
+    splits = folds(kind)
+    answers = [answered(fold) for fold in splits]
+    tallies = tally_folds(EXAMPLES, splits, answers, CLASSES)
+    counts = count_predictions(EXAMPLES, splits, [a.labels for a in answers], 2)
+    for score in measure(counts, CLASSES, None, bootstrap=2, seed=0):
+        assert tallies[score.metric].value() == pytest.approx(score.value), score.metric
+
+
+@pytest.mark.parametrize("kind", ["one split", "two folds", "draws"])
+def test_auroc_is_the_mean_over_folds(kind: str) -> None:
+    splits = folds(kind)
+    answers = [answered(fold) for fold in splits]
+    expected = [
+        auroc(EXAMPLES.labels[fold.test], a.scores[:, 1])
+        for fold, a in zip(splits, answers, strict=True)
+    ]
+    value = tally_folds(EXAMPLES, splits, answers, CLASSES)["auroc"].value()
+    assert value == pytest.approx(np.mean(expected))
+
+
+def test_auroc_of_leaving_one_out_ranks_all_subjects_together() -> None:
+    splits = folds("leave one out")
+    answers = [answered(fold) for fold in splits]
+    scores = np.concatenate([a.scores[:, 1] for a in answers])
+    labels = EXAMPLES.labels[np.concatenate([fold.test for fold in splits])]
+    value = tally_folds(EXAMPLES, splits, answers, CLASSES)["auroc"].value()
+    assert value == pytest.approx(auroc(labels, scores))
+
+
+def test_one_class_alone_has_no_auroc() -> None:
+    examples = made_examples([1] * 4, list("aabb"))
+    fold = Fold("f", np.array([0]), np.arange(4))
+    answers = Answers(np.array([1, 1, 0, 1], np.int8), np.zeros((4, 2)))
+    assert "auroc" not in tally_folds(examples, [fold], [answers], CLASSES)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "balanced accuracy", "f1", "auroc", "recall yes"])
+@pytest.mark.parametrize("kind", ["one split", "leave one out", "draws"])
+def test_better_answers_are_found_better_by_every_metric(kind: str, metric: str) -> None:
+    splits = folds(kind)
+    methods = []
+    for name, lift in (("deaps", 8.0), ("byol", 0.0)):
+        runs = [
+            tally_folds(EXAMPLES, splits, [answered(fold, lift) for fold in splits], CLASSES)
+            for _ in range(3)
+        ]
+        methods.append(Method(name, tuple(run[metric] for run in runs)))
+    compared = compare(methods, bounds=(0, 1))
+    assert compared.n_subjects == len(subjects_tested(EXAMPLES, splits))
+    assert compared.differences[0].counts
+    assert 0.9 < compared.figure("deaps").value <= compared.figure("deaps").high <= 1
