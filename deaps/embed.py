@@ -60,8 +60,8 @@ def embed_dataset(
         writer: pq.ParquetWriter | None = None
         for part in _blocks(len(ids)):
             read = windows.read(ids[part], rows[part])
-            found = embed_windows(encoder, read, device=device)
-            table = embedding_table(ids[part], rows[part], found)
+            representations = embed_windows(encoder, read, device=device)
+            table = embedding_table(ids[part], rows[part], representations)
             writer = writer or pq.ParquetWriter(temporary, table.schema)
             writer.write_table(table)
         if writer is not None:
@@ -91,8 +91,8 @@ def _passed_windows(store: Path, dataset: str) -> tuple[NDArray[np.int32], NDArr
         ORDER BY ALL
     """
     with open_index(store) as index:
-        found = index.execute(sql, {"dataset": dataset}).fetchnumpy()
-    return found["recording_id"], found["row"]
+        columns = index.execute(sql, {"dataset": dataset}).fetchnumpy()
+    return columns["recording_id"], columns["row"]
 
 
 def _blocks(n: int) -> Iterator[slice]:

@@ -40,7 +40,7 @@ class EcgEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.path = path
         self.encoder = encoder
 
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:  # noqa: N803
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Load the encoder; nothing is learnt from the windows."""
         self._windows(X)
         self.n_features_in_ = WINDOW_SAMPLES
@@ -50,15 +50,15 @@ class EcgEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
         return self
 
-    def transform(self, X: ArrayLike) -> NDArray[np.float32]:  # noqa: N803
+    def transform(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return the mean representation of each recording, (n, d)."""
         check_is_fitted(self)
         windows = self._windows(X)
         flat = windows.reshape(-1, WINDOW_SAMPLES)
         usable = np.isfinite(flat).all(axis=1)
-        found = embed_windows(self.encoder_, flat[usable])
-        out = np.full((len(flat), found.shape[1]), np.nan, dtype=np.float32)
-        out[usable] = found
+        representations = embed_windows(self.encoder_, flat[usable])
+        out = np.full((len(flat), representations.shape[1]), np.nan, dtype=np.float32)
+        out[usable] = representations
         grouped = out.reshape(*windows.shape[:2], -1)
         counts = usable.reshape(windows.shape[:2]).sum(axis=1)
         sums = np.nansum(grouped, axis=1)
@@ -66,7 +66,7 @@ class EcgEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             means = np.where(counts[:, None] > 0, sums / counts[:, None], np.nan)
         return means.astype(np.float32)
 
-    def _windows(self, X: ArrayLike) -> NDArray[np.float32]:  # noqa: N803
+    def _windows(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return windows as (n, w, 1000)."""
         array = check_array(
             X, dtype=np.float32, allow_nd=True, ensure_all_finite=False, estimator=self

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from deaps.registry import Registry, import_object
+from deaps.named_items import Registry, import_object
 from storage.errors import DeapsError
 
 if TYPE_CHECKING:

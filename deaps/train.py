@@ -72,9 +72,13 @@ def train_run(
     *,
     device: str = "auto",
     progress: Progress | None = None,
-    say: Say = lambda text: print(text, file=sys.stderr),  # noqa: T201
+    say: Say | None = None,
 ) -> Run:
-    """Train the run in ``folder`` to its end and return it; a finished run is left alone."""
+    """Train the run in ``folder`` to its end and return it; a finished run is left alone.
+
+    ``say`` takes sentences for people; by default they go to standard error.
+    """
+    say = say or _say_on_stderr
     run = open_run(folder)
     if run.finished:
         return run
@@ -292,6 +296,10 @@ def keep_encoder(state: TrainingState, step: int) -> None:
     path = encoder_path(state.run.folder, step)
     encoder = state.method.encoder
     save_encoder(path, encoder, about_encoder(state.run, encoder, step))
+
+
+def _say_on_stderr(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
 
 
 @contextlib.contextmanager

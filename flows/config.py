@@ -33,7 +33,7 @@ from deaps.config import (
     TrainingSettings,
 )
 from deaps.method_registry import DEAPS, PAPER_METHODS
-from deaps.registry import did_you_mean
+from deaps.named_items import did_you_mean
 from flows.presets import PRESET_FOLDER, preset_names
 from preprocessing.config import QualitySettings, SignalSettings, SynthSettings
 from preprocessing.datasets import DATASETS

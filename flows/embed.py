@@ -57,8 +57,8 @@ def _embed_file(settings: Settings, path: Path, encoder: Path | None, out: Path)
     if normalisation_of(encoder) == "window":
         standardise(windows)
     device = choose_device(settings.execution.device)
-    found = embed_windows(load_encoder(encoder), windows, device=device)
+    representations = embed_windows(load_encoder(encoder), windows, device=device)
     out.parent.mkdir(parents=True, exist_ok=True)
     with replacing(out) as temporary:
-        pq.write_table(embedding_table(np.zeros_like(rows), rows, found), temporary)
+        pq.write_table(embedding_table(np.zeros_like(rows), rows, representations), temporary)
     return len(rows)

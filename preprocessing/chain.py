@@ -12,23 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preprocessing.config import QualitySettings, SignalSettings
-from preprocessing.gate import Gate, judge
 from preprocessing.polarity import polarity_score
 from preprocessing.quality import QualityScores, score_windows
 from preprocessing.recording import MAX_DURATION_S, RawRecording, UnreadableRecordingError
 from preprocessing.rhythm import label_windows
+from preprocessing.window_gate import Gate, find_artifacts
 from preprocessing.windows import clean_windows
 from storage.schema import WINDOW_S, Quality
 
 _RATES_HZ = (40.0, 20_000.0)
-"""Rates that an ECG can have; below, there is nothing left of a QRS complex."""
+"""Lowest and highest rate of an ECG; below the lowest, no QRS complex is left."""
 
 _UNACCEPTABLE = np.int8(list(Quality).index(Quality.UNACCEPTABLE))
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessedRecording:
-    """The windows of one recording and what is known of them.
+    """The windows of one recording, with their quality and rhythm.
 
     ``windows`` is float16 (n, 1000) at 100 Hz, normalised by the recording; ``quality`` and
     ``quality4`` are codes into `storage.schema.Quality`, ``quality4`` -1 where not computed.
@@ -59,13 +59,13 @@ def process(
     """Return the windows of ``raw``.
 
     The indices are computed from the stored float16 values, so that anyone can compute them
-    again from a window file; windows that the gate rejects are Unacceptable whatever they say.
+    again from a window file; windows that the gate rejects are Unacceptable whatever the indices.
     """
     duration_s = checked_duration(raw)
     clean = clean_windows(raw.signal, raw.fs, signal)
     windows, mean_mv = clean.windows, clean.mean
     n_windows = len(windows)
-    gate = judge(
+    gate = find_artifacts(
         raw.signal,
         raw.fs,
         n_windows,
@@ -101,7 +101,7 @@ def checked_duration(raw: RawRecording) -> float:
     Raises
     ------
     UnreadableRecordingError
-        If rate or length cannot be an ECG's: they would be resampled for hours.
+        If no ECG has such a rate or length; resampling it could take hours.
     """
     lowest, highest = _RATES_HZ
     if not lowest <= raw.fs <= highest:
@@ -111,6 +111,6 @@ def checked_duration(raw: RawRecording) -> float:
     duration_s = raw.signal.size / raw.fs
     if duration_s > MAX_DURATION_S:
         raise UnreadableRecordingError(
-            f"length: {duration_s / 3600:.0f} h is more than {MAX_DURATION_S / 3600:.0f}"
+            f"length: {duration_s / 3600:.0f} h is above {MAX_DURATION_S / 3600:.0f} h"
         )
     return duration_s

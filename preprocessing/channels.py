@@ -17,7 +17,7 @@ ECG_ALIASES = (
 
 
 def canonical(label: str) -> str:
-    """Return a label in capitals, without outer and with single inner spaces."""
+    """Return a label in capitals, without outer spaces and with single inner ones."""
     return " ".join(label.upper().split())
 
 
@@ -29,7 +29,7 @@ def pick_channel(
     Raises
     ------
     UnreadableRecordingError
-        If no label is an alias; the message lists the labels that are there.
+        If no label is an alias; the message lists the labels.
     """
     names = [canonical(label) for label in labels]
     wanted = [canonical(alias) for alias in aliases]

@@ -1,4 +1,4 @@
-"""Cohort tables: CSV files of subjects, read leniently, with a warning for all that is missing."""
+"""Cohort tables: CSV files of subjects; what is missing or odd gives a warning, not an error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def parse_sex(text: str | None) -> Sex | None:
 
 
 def parse_visit(text: str | None) -> int | None:
-    """Return a visit's number, ``2`` or ``2.0``, or None where it is none from 1 to 10,000."""
+    """Return a visit's number from ``2`` or ``2.0``; None unless it is 1 to 10,000."""
     try:
         visit = float((text or "").strip())
     except ValueError:
@@ -33,7 +33,7 @@ def parse_visit(text: str | None) -> int | None:
 
 
 def parse_age(text: str | None) -> float | None:
-    """Return an age in years, or None where it is empty or not an age."""
+    """Return an age in years; None where the text is empty or no age."""
     try:
         age = float((text or "").strip())
     except ValueError:

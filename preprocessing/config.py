@@ -30,7 +30,7 @@ class SignalSettings(SettingsSection):
     """Order of the high-pass for one of its two passes (forward, backward)."""
 
     fix_polarity: bool = False
-    """Turn recordings whose polarity score is negative upside down."""
+    """Invert recordings whose polarity score is negative."""
 
 
 class QualitySettings(SettingsSection):

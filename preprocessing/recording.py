@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 MAX_DURATION_S = 7 * 24 * 3600
-"""Longest recording that is believed, in seconds."""
+"""Longest recording that is accepted, in seconds."""
 
 
 class UnreadableRecordingError(DeapsError):
-    """A recording that is set aside; the message is the reason that a person reads."""
+    """A recording that cannot be read; the message is the reason that people are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRecording:
     """A recording found in a data set's folder, not yet read.
 
-    ``files`` are paths relative to the data set's root, the one that is opened first; a file
-    that should be there and is not is left out, and reading says so.
+    ``files`` are paths relative to the data set's root; the first is the one that is opened. A
+    missing file is left out here, and reading reports it.
     """
 
     dataset: str
@@ -65,7 +65,7 @@ class RawRecording:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a cohort table says of one recording."""
+    """What a cohort table says about one recording."""
 
     sex: Sex | None = None
     age: float | None = None
@@ -76,9 +76,9 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class CohortTables:
-    """All that a data set's tables say, by recording name.
+    """What a data set's tables say about its recordings, by name.
 
-    ``source`` names the table that labels were read from; ``warnings`` say what is missing.
+    ``source`` is the name of the label file; ``warnings`` say what is missing.
     """
 
     facts: dict[str, Facts]

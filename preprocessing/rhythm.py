@@ -24,9 +24,9 @@ _CODE = re.compile(r"[A-Z0-9]{1,6}")
 def rhythm_changes(
     samples: Iterable[int], aux_notes: Iterable[str], fs: float
 ) -> tuple[tuple[RhythmChange, ...], tuple[str, ...]]:
-    """Return the rhythm changes among annotations, and a note where a rhythm is not known.
+    """Return the rhythm changes among annotations, and notes on unknown rhythms.
 
-    Notes end with a NUL in the files; only those with an opening bracket tell of a rhythm.
+    Texts end with a NUL in the files; only those with an opening bracket name a rhythm.
     """
     changes, unknown = [], Counter[str]()
     for sample, raw in zip(samples, aux_notes, strict=True):
@@ -37,12 +37,12 @@ def rhythm_changes(
         if rhythm not in KNOWN_RHYTHMS:
             unknown[_shown(rhythm)] += 1
         changes.append(RhythmChange(sample / fs, rhythm if rhythm in KNOWN_RHYTHMS else None))
-    notes = tuple(f"unknown rhythm {r}, {n} times: label left out" for r, n in unknown.items())
+    notes = tuple(f"unknown rhythm {r} ({n}x): label left out" for r, n in unknown.items())
     return tuple(sorted(changes, key=lambda change: change.start_s)), notes
 
 
 def _shown(rhythm: str) -> str:
-    """Return an unknown rhythm as a note shows it: free text may name people and is not shown."""
+    """Return an unknown rhythm for a note; free text is not quoted, because it may name people."""
     return repr(rhythm) if _CODE.fullmatch(rhythm) else "in free text"
 
 
@@ -51,7 +51,7 @@ def label_windows(
 ) -> tuple[list[str | None], NDArray[np.float32]]:
     """Return for each window the rhythm that covers most of it, and the share that it covers.
 
-    A window's label may be used as such where the share is 1. Before the first change the
+    Only a label with share 1 describes its whole window. Before the first change the
     rhythm is unknown; where the unknown covers most, the label is None and the share NaN.
     """
     labels: list[str | None] = [None] * n_windows

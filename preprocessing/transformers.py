@@ -26,14 +26,14 @@ class EcgWindows(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     ``transform`` takes an array (n, samples), or a sequence of n signals of any lengths, and
-    returns float32 (n, w, 1000), w the windows of the longest signal; a shorter one's missing
-    windows are NaN, and so is the only window of a signal under 10 s.
+    returns float32 (n, w, 1000), where w counts the windows of the longest signal. Windows that a
+    shorter signal lacks are NaN; a signal under 10 s has NaN alone.
     """
 
     def __init__(self, fs: float = 100.0) -> None:
         self.fs = fs
 
-    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Check the signals; nothing is learnt from them."""
         if not self.fs > 0:
             raise ValueError(f"fs is {self.fs}; expected a rate above 0 Hz")
@@ -43,14 +43,14 @@ class EcgWindows(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.is_fitted_ = True
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float32]:  # noqa: N803
+    def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the windows of each signal, (n, w, 1000)."""
         check_is_fitted(self)
         windows = [self._windows(signal) for signal in _signals(X)]
         longest = max(1, *(len(w) for w in windows)) if windows else 1
         out = np.full((len(windows), longest, WINDOW_SAMPLES), np.nan, dtype=np.float32)
-        for row, found in zip(out, windows, strict=True):
-            row[: len(found)] = found
+        for row, present in zip(out, windows, strict=True):
+            row[: len(present)] = present
         return out
 
     def _windows(self, signal: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preprocessing.config import SignalSettings
-from preprocessing.signal import bridge_gaps, highpass, normalise, resample
+from preprocessing.filters import bridge_gaps, highpass, normalise, resample
 from storage.schema import WINDOW_S, WINDOW_SAMPLES
 
 

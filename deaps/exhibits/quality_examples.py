@@ -61,8 +61,8 @@ def quality_examples(
     rng = np.random.default_rng(seed)
     examples = []
     for quality in Quality:
-        found = index.execute(_RECORDINGS, {"quality": str(quality)}).fetchall()
-        for dataset, recording_id in _in_turn(found, rng)[:n]:
+        recordings = index.execute(_RECORDINGS, {"quality": str(quality)}).fetchall()
+        for dataset, recording_id in _in_turn(recordings, rng)[:n]:
             row, caption = _any_window(index, recording_id, quality, rng)
             (signal,) = windows.read([recording_id], [row])
             shown = strip(f"{labels[dataset]}: {caption}", signal)
@@ -86,7 +86,7 @@ def _any_window(
 ) -> tuple[int, str]:
     """Return the row of one window of a recording and class, and its indices in words."""
     asked = {"recording_id": recording_id, "quality": str(quality)}
-    found = index.execute(_WINDOWS, asked).fetchall()
-    row, *indices = found[int(rng.integers(len(found)))]
+    rows = index.execute(_WINDOWS, asked).fetchall()
+    row, *indices = rows[int(rng.integers(len(rows)))]
     named = zip(("pSQI", "kSQI", "basSQI"), indices, strict=True)
     return row, ", ".join(f"{name} {'unknown' if x is None else f'{x:.2f}'}" for name, x in named)

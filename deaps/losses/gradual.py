@@ -7,8 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from deaps.losses.cosine import cosine_distance
 from deaps.losses.precision import in_float32
+from deaps.losses.static import cosine_distance
 
 
 class Triplet(NamedTuple):

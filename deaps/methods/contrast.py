@@ -8,7 +8,7 @@ from deaps.config import ModelSettings
 from deaps.methods.interface import Method
 from deaps.methods.view_stack import encode_views
 from deaps.models.heads import projector
-from deaps.training.distributed import gather_rows
+from deaps.training.gather import gather_rows
 
 
 class Contrast(Method):

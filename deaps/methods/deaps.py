@@ -8,16 +8,16 @@ import torch
 from torch import Tensor, nn
 
 from deaps.config import DeapsSettings, ModelSettings
-from deaps.losses.cosine import static_loss
 from deaps.losses.covariance import covariance_loss
 from deaps.losses.gradual import Triplet, gradual_loss, gradual_mask
+from deaps.losses.static import static_loss
 from deaps.methods.diagnostics import gradual_probes, projection_spread
 from deaps.methods.interface import Method
 from deaps.methods.view_stack import encode_views, stack_views
 from deaps.models.heads import FEATURES, predictor, projector
 from deaps.models.teacher import Teacher
 from deaps.sampling.batch import Batch, Views
-from deaps.training.distributed import gather_rows
+from deaps.training.gather import gather_rows
 from storage.errors import DeapsError
 
 # Which windows of a sample each branch sees; a quadruple is X1, X(t-i), X(t), X(t+j).

@@ -7,7 +7,7 @@ from torch import Tensor
 from deaps.losses.nt_xent import nt_xent
 from deaps.methods.contrast import Contrast
 from deaps.sampling.batch import Batch, Views
-from deaps.training.distributed import gather_rows
+from deaps.training.gather import gather_rows
 
 
 class Pclr(Contrast):

@@ -11,7 +11,7 @@ from deaps.methods.interface import Method
 from deaps.methods.tfc_augmentation import Draws, augment_frequency, augment_time
 from deaps.models.tfc_model import TfcModel, spectrum
 from deaps.sampling.batch import Batch, Views
-from deaps.training.distributed import gather_rows
+from deaps.training.gather import gather_rows
 
 
 class Tfc(Method):

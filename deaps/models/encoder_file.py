@@ -62,8 +62,8 @@ def read_about(path: Path) -> dict[str, str]:
 
 def normalisation_of(path: Path | str | None = None) -> Normalisation:
     """Return what the windows were normalised by that an encoder was trained on."""
-    said = read_about(SHIPPED if path is None else Path(path)).get("normalise", "recording")
-    return TypeAdapter[Normalisation](Normalisation).validate_python(said)
+    normalise = read_about(SHIPPED if path is None else Path(path)).get("normalise", "recording")
+    return TypeAdapter[Normalisation](Normalisation).validate_python(normalise)
 
 
 def load_encoder(path: Path | str | None = None) -> Network:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import duckdb
 
 from deaps import evaluation
-from deaps.benchmarks import all_benchmarks
+from deaps.benchmark_registry import all_benchmarks
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
 from deaps.data_part import DataPart

@@ -75,12 +75,12 @@ def average_windows(
 
     Unknown values (NaN) are left out of the mean; where all are unknown, so is the mean.
     """
-    known = np.isfinite(features)
+    finite = np.isfinite(features)
     counts = np.bincount(owner)
     starts = np.cumsum(counts) - counts
-    sums = np.add.reduceat(np.where(known, features, 0).astype(np.float64), starts, axis=0)
+    sums = np.add.reduceat(np.where(finite, features, 0).astype(np.float64), starts, axis=0)
     with np.errstate(invalid="ignore"):
-        return np.asarray(sums / np.add.reduceat(known.astype(np.int64), starts, axis=0))
+        return np.asarray(sums / np.add.reduceat(finite.astype(np.int64), starts, axis=0))
 
 
 @dataclass(frozen=True, slots=True)

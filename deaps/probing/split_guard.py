@@ -52,7 +52,7 @@ def without_copies_of_tested(examples: Examples) -> tuple[Examples, int]:
     The Challenge's public validation recordings are part of its training set.
     """
     tested = examples.sides == "test"
-    known = np.isin(examples.contents, examples.contents[tested]) & (examples.contents != "")
+    same_content = np.isin(examples.contents, examples.contents[tested]) & (examples.contents != "")
     same_subject = np.isin(examples.subjects, examples.subjects[tested])
-    copies = ~tested & (known | same_subject)
+    copies = ~tested & (same_content | same_subject)
     return examples.keep(~copies), int(copies.sum())

@@ -229,10 +229,10 @@ def _no_subject(pool: WindowPool, views: Views, settings: SamplingSettings, rule
 def _left_out(pool: WindowPool, subjects: NDArray[np.int64], rule: Rule) -> list[str]:
     """Return a sentence for each data set of which not all subjects are in ``subjects``."""
     totals = np.bincount(pool.subject_datasets, minlength=len(pool.datasets))
-    found = np.bincount(pool.subject_datasets[subjects], minlength=len(pool.datasets))
+    drawn = np.bincount(pool.subject_datasets[subjects], minlength=len(pool.datasets))
     return [
         f"{name}: {k} of {n} subjects have {rule.needs}; the others are never drawn"
-        for name, k, n in zip(pool.datasets, found.tolist(), totals.tolist(), strict=True)
+        for name, k, n in zip(pool.datasets, drawn.tolist(), totals.tolist(), strict=True)
         if k < n
     ]
 

@@ -150,7 +150,7 @@ def open_run(folder: Path) -> Run:
 
 def finish_run(run: Run, **facts: Any) -> None:
     """Write the mark of completion, with what the index's ``runs`` table tells of the run."""
-    told = {
+    fields = {
         "run": run.name,
         "method": run.plan.method,
         "snapshot": run.snapshot_id,
@@ -160,7 +160,7 @@ def finish_run(run: Run, **facts: Any) -> None:
         "config": run.plan.identity(),
     } | facts
     with replacing(run.folder / RUN_NAME) as temporary:
-        temporary.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
 
 
 def to_toml(values: Mapping[str, Any]) -> str:

@@ -33,11 +33,12 @@ FOLDER = Path(__file__).parent
 REPORT_WIDTH = 980
 NIGHT_WIDTH = 800
 _TIDY = """
+document.querySelectorAll("nav").forEach((element) => element.remove());
 if (document.querySelectorAll("section").length === 1)
-  document.querySelectorAll("nav, h2").forEach((element) => element.remove());
+  document.querySelectorAll("h2").forEach((element) => element.remove());
 document.querySelectorAll("section").forEach((section) => { section.style.marginTop = "1rem" });
 """
-"""A page with a single section needs neither contents nor a head."""
+"""A picture of the first section needs no contents, and a page with a single section no head."""
 
 # Of the SHHS recordings that are mostly Excellent, the one with the most Unacceptable windows.
 _RECORDING = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from deaps.benchmarks import OTHER_BENCHMARKS
+from deaps.benchmark_registry import OTHER_BENCHMARKS
 from deaps.evaluation import EVALUATION_NAME, Evaluation, write_evaluation
 from flows.config import Settings
 from storage.digest import digest_of

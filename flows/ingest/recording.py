@@ -44,44 +44,44 @@ class ChunkResult:
 def preprocess_chunk(job: Job, chunk: Iterable[FoundRecording]) -> ChunkResult:
     """Return the rows of several recordings, one after the other."""
     rows, clock = [], [time.perf_counter()]
-    for found in chunk:
-        rows.append(preprocess_recording(job, found))
+    for recording in chunk:
+        rows.append(preprocess_recording(job, recording))
         clock.append(time.perf_counter())
     seconds = tuple(end - start for start, end in pairwise(clock))
     return ChunkResult(rows, clock[-1] - clock[0], seconds)
 
 
-def preprocess_recording(job: Job, found: FoundRecording) -> RecordingRow:
+def preprocess_recording(job: Job, recording: FoundRecording) -> RecordingRow:
     """Return the row of one recording, whose window file is then in the store.
 
     A recording that cannot be read is quarantined with the reason; an error of writing is
     raised, because it is about the store and not about the recording.
     """
     row = RecordingRow(
-        dataset=found.dataset,
-        name=found.name,
-        subject=found.subject,
-        visit=found.visit,
+        dataset=recording.dataset,
+        name=recording.name,
+        subject=recording.subject,
+        visit=recording.visit,
         status=Status.OK,
         settings_digest=job.settings_digest(),
         algorithm_version=ALGORITHM_VERSION,
     )
     try:
-        row = replace(row, checked_at_ns=time.time_ns(), sources=_sources(job.root, found))
+        row = replace(row, checked_at_ns=time.time_ns(), sources=_sources(job.root, recording))
         row = replace(row, digest=_digest(row))
-        if (known := _finished(job, row)) is not None:
-            return known
-        row, processed = _process(job, found, row)
+        if (written := _finished(job, row)) is not None:
+            return written
+        row, processed = _process(job, recording, row)
     except Exception as error:  # whatever a reader raises concerns this file alone
         return replace(row, status=Status.QUARANTINED, reason=reason(error))
     return _write(job, row, processed)
 
 
 def _process(
-    job: Job, found: FoundRecording, row: RecordingRow
+    job: Job, recording: FoundRecording, row: RecordingRow
 ) -> tuple[RecordingRow, ProcessedRecording]:
     """Return the row and the windows; the raw signal is let go before they are written."""
-    raw = job.reader.read(job.root, found, job.signal.channels)
+    raw = job.reader.read(job.root, recording, job.signal.channels)
     processed = process(raw, signal=job.signal, quality=job.quality)
     return _describe(row, raw, processed), processed
 
@@ -105,8 +105,8 @@ def reason(error: Exception) -> str:
     return text[:_REASON_LENGTH]
 
 
-def _sources(root: Path, found: FoundRecording) -> tuple[SourceFile, ...]:
-    stats = [(path, stat_source(str(root), path, str(role))) for path, role in found.files]
+def _sources(root: Path, recording: FoundRecording) -> tuple[SourceFile, ...]:
+    stats = [(path, stat_source(str(root), path, str(role))) for path, role in recording.files]
     return tuple(replace(stat, sha256=file_sha256(root / path)) for path, stat in stats)
 
 
@@ -122,11 +122,11 @@ def _finished(job: Job, row: RecordingRow) -> RecordingRow | None:
         return None
     try:
         check_pages(path)
-        known = read_recording_row(path)
+        written = read_recording_row(path)
     except WindowFileError:
         return None
     return replace(
-        known,
+        written,
         subject=row.subject,
         visit=row.visit,
         checked_at_ns=row.checked_at_ns,

@@ -115,8 +115,10 @@ def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False
     """
     roots = settings.data.roots()
     if unknown := [name for name in only if name not in roots]:
-        known = ", ".join(roots) or "none"
-        raise ConfigError(f"data set {unknown[0]!r} has no data.{unknown[0]} (configured: {known})")
+        configured = ", ".join(roots) or "none"
+        raise ConfigError(
+            f"data set {unknown[0]!r} has no data.{unknown[0]} (configured: {configured})"
+        )
     if not roots:
         raise ConfigError(
             "no data set is configured; give one, e.g. --set data.mitdb=/path/to/it\n"

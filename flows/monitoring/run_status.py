@@ -43,8 +43,8 @@ class RunStatus:
 def run_statuses(root: Path) -> list[RunStatus]:
     """Return the trainings of a store, the one that wrote last first."""
     configs = (root / RUNS_FOLDER).glob(f"*/{CONFIG_NAME}")
-    found = [_status(config.parent) for config in configs]
-    return sorted(found, key=lambda run: run.written_at, reverse=True)
+    statuses = [_status(config.parent) for config in configs]
+    return sorted(statuses, key=lambda run: run.written_at, reverse=True)
 
 
 def _status(folder: Path) -> RunStatus:

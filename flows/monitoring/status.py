@@ -151,10 +151,10 @@ def _is_problem(event: Event) -> bool:
 
 def _reports(root: Path) -> list[ReportStatus]:
     """Return the evaluations of a store, the newest first."""
-    found = []
+    reports = []
     for results in (root / REPORTS_FOLDER).glob(f"*/{RESULTS_NAME}"):
         page = results.with_name(PAGE_NAME)
         at = datetime.fromtimestamp(results.stat().st_mtime, UTC)
         name = results.parent.name
-        found.append(ReportStatus(name, at, page.resolve() if page.exists() else None))
-    return sorted(found, key=lambda report: report.evaluated_at, reverse=True)
+        reports.append(ReportStatus(name, at, page.resolve() if page.exists() else None))
+    return sorted(reports, key=lambda report: report.evaluated_at, reverse=True)

@@ -69,9 +69,7 @@ class Challenge2017(DataSet):
         validation = dict(_records(root, _VALIDATION))
         labels, source, warnings = _labels(root)
         unknown = Counter(label for label in labels.values() if label not in _RHYTHMS)
-        warnings += [
-            f"unknown label {label!r}, {n} times: left out" for label, n in unknown.items()
-        ]
+        warnings += [f"unknown label {label!r} ({n}x): left out" for label, n in unknown.items()]
         facts = {
             name: Facts(
                 label=label if label in _RHYTHMS else None,
@@ -118,7 +116,7 @@ def _label_file(root: Path, folder: str) -> Path | None:
 def _labels(root: Path) -> tuple[dict[str, str], str | None, list[str]]:
     """Return labels by record, the name of the file they come from, and warnings.
 
-    Validation labels are read first, so that the training set's word stands where both speak.
+    Validation labels are read first, so that the training set's win where both have one.
     """
     labels: dict[str, str] = {}
     source, warnings = None, []
@@ -130,7 +128,7 @@ def _labels(root: Path) -> tuple[dict[str, str], str | None, list[str]]:
             if len(row) >= 2:
                 labels[row[0].rsplit("/", 1)[-1].strip()] = row[1].strip()
     if source is None:
-        warnings.append(f"none of {', '.join(_LABEL_FILES)} found: no labels")
+        warnings.append(f"neither {' nor '.join(_LABEL_FILES)} is there: no labels")
     return labels, source, warnings
 
 

@@ -65,7 +65,7 @@ class Cpsc2021(WfdbDataSet):
         return _with_all_rhythms(raw, without_af=_WITHOUT_AF in header_comments(header))
 
     def tables(self, root: Path) -> CohortTables:
-        """Return the part of each record, which its folder tells."""
+        """Return the part of each record, which is its folder."""
         facts = {
             stem: Facts(split=part)
             for folder, part in _PARTS.items()

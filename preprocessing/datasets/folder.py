@@ -64,7 +64,7 @@ class Folder(DataSet):
     def tables(self, root: Path) -> CohortTables:
         """Return sex and age by file."""
         rows, warnings = _table(root)
-        warnings += _doubts(root, rows)
+        warnings += _table_warnings(root, rows)
         facts = {
             row["file"]: Facts(parse_sex(row.get("sex")), parse_age(row.get("age")))
             for row in rows
@@ -73,21 +73,21 @@ class Folder(DataSet):
         return CohortTables(facts, warnings=tuple(warnings))
 
 
-def _doubts(root: Path, rows: list[dict[str, str]]) -> list[str]:
-    """Return warnings on rows that name no file or no visit."""
-    known = {path for path, _ in _files(root, "")}
-    unknown = [row["file"] for row in rows if row.get("file") and row["file"] not in known]
+def _table_warnings(root: Path, rows: list[dict[str, str]]) -> list[str]:
+    """Return warnings on rows whose file is missing or whose visit is no number."""
+    paths = {path for path, _ in _files(root, "")}
+    unknown = [row["file"] for row in rows if row.get("file") and row["file"] not in paths]
     odd = [row["visit"] for row in rows if row.get("visit") and not parse_visit(row["visit"])]
     warnings = []
     if unknown:
         warnings.append(f"{TABLE_NAME}: {len(unknown)} rows name no file here, e.g. {unknown[0]!r}")
     if odd:
-        warnings.append(f"{TABLE_NAME}: {len(odd)} visits are no numbers, e.g. {odd[0]!r}")
+        warnings.append(f"{TABLE_NAME}: {len(odd)} visits are not 1 to 10,000, e.g. {odd[0]!r}")
     return warnings
 
 
 def read_file(path: Path, channels: tuple[str, ...]) -> RawRecording:
-    """Return the ECG lead of one file with the reader of its format, told by its suffix."""
+    """Return the ECG lead of one file with the reader of its format, which its suffix names."""
     match path.suffix.lower():
         case ".edf":
             from preprocessing.formats.edf import read_edf_lead

@@ -107,12 +107,12 @@ def _tables(root: Path) -> dict[str, Path | None]:
         "shhs1": r"shhs1-dataset-[\d.]+.*\.csv",
         "shhs2": r"shhs2-dataset-[\d.]+.*\.csv",
     }
-    found: dict[str, Path | None] = {}
+    newest_files: dict[str, Path | None] = {}
     for key, pattern in patterns.items():
         matching = [name for name in names if re.fullmatch(pattern, name, re.IGNORECASE)]
         newest = max(matching, key=_version, default=None)
-        found[key] = root / "datasets" / newest if newest else None
-    return found
+        newest_files[key] = root / "datasets" / newest if newest else None
+    return newest_files
 
 
 def _version(name: str) -> list[int]:
@@ -125,10 +125,10 @@ def _add_visit(path: Path, visit: int, facts: dict[str, Facts], warnings: list[s
     warnings += problems
     for row in rows:
         name = f"shhs{visit}-{row.get('nsrrid', '')}"
-        known = facts.get(name, Facts())
+        harmonised = facts.get(name, Facts())
         facts[name] = Facts(
-            sex=parse_sex(row.get("gender")) or known.sex,
-            age=_first(parse_age(row.get(age_column)), known.age),
+            sex=parse_sex(row.get("gender")) or harmonised.sex,
+            age=_first(parse_age(row.get(age_column)), harmonised.age),
         )
 
 

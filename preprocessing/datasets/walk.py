@@ -77,7 +77,7 @@ _account: ContextVar[LinkAccount | None] = ContextVar("link account", default=No
 def accounting_links(root: Path, named: Iterable[Path]) -> Iterator[LinkAccount]:
     """Give an account of the links that `list_files` and `list_folders` meet below ``root``.
 
-    Readers list folders and know nothing of it, so that none can forget to tell.
+    Readers only list folders, so none of them can forget to keep the account.
     """
     account = LinkAccount(_absolute(root), tuple(path.resolve() for path in named))
     token = _account.set(account)

@@ -1,6 +1,6 @@
-"""EDF files: the header is checked before any sample is believed.
+"""EDF files: the header is checked before any sample is read.
 
-Readers accept truncated files, trailing bytes and absurd calibrations without an error, so the
+Libraries accept truncated files, trailing bytes and absurd calibrations without an error, so the
 header is parsed and compared with the file's size here; edfio then reads the one lead. Errors
 quote no header bytes: where fields are out of place, they may be a patient's name.
 """
@@ -67,12 +67,12 @@ def parse_edf_header(data: bytes) -> EdfHeader:
         If ``data`` does not start with a whole EDF header.
     """
     if not data:
-        raise UnreadableRecordingError("zero length: file is empty")
+        raise UnreadableRecordingError("zero length: the file is empty")
     if data[:8] != _EDF_MAGIC:
         raise UnreadableRecordingError("not an EDF file: it does not start with EDF's version")
     n_signals = int(_number(data[252:256], "number of signals"))
     if len(data) < _FIXED_BYTES * (1 + n_signals) or n_signals < 1:
-        raise UnreadableRecordingError(f"EDF header of {n_signals} signals is cut short")
+        raise UnreadableRecordingError(f"EDF header: cut short, it announces {n_signals} signals")
     fields = _signal_fields(data, n_signals)
     return EdfHeader(
         n_records=int(_number(data[236:244], "number of data records")),
@@ -112,7 +112,7 @@ def _number(field: bytes, what: str) -> float:
 def read_edf_lead(path: Path, aliases: tuple[str, ...] = ECG_ALIASES) -> RawRecording:
     """Return the ECG lead of an EDF or EDF+ file.
 
-    A file that ends before its header says keeps its whole data records and is marked
+    A file that is shorter than its header announces keeps its whole data records and is marked
     ``truncated``; a record count of -1 is derived from the file's size; dates are not read.
     The gaps of a discontinuous file (EDF+D) hold NaN.
     """
@@ -157,11 +157,11 @@ def _claimed_signals(start: bytes) -> int:
 def _whole_records(header: EdfHeader, file_bytes: int) -> tuple[int, bool]:
     present = max(0, file_bytes - header.header_bytes) // header.record_bytes
     if present == 0:
-        raise UnreadableRecordingError("zero length: no whole data record in the file")
+        raise UnreadableRecordingError("zero length: the file holds no whole data record")
     if header.n_records < 0:
         return present, False
     if header.n_records == 0:
-        raise UnreadableRecordingError("zero length: header says 0 data records")
+        raise UnreadableRecordingError("zero length: the header announces 0 data records")
     return min(present, header.n_records), present < header.n_records
 
 
@@ -170,10 +170,10 @@ def _calibration(header: EdfHeader, index: int) -> tuple[float, float, str | Non
     (p_min, p_max), (d_min, d_max) = header.physical[index], header.digital[index]
     if p_min == p_max or not np.isfinite([p_min, p_max]).all():
         raise UnreadableRecordingError(
-            f"physical minimum = maximum: both are {p_min:g}, no calibration"
+            f"physical minimum = maximum: both are {p_min:g}, so mV are unknown"
         )
     if d_min >= d_max:
-        raise UnreadableRecordingError(f"digital range {d_min:g} to {d_max:g}: no calibration")
+        raise UnreadableRecordingError(f"digital range: {d_min:g} to {d_max:g}, so mV are unknown")
     per_unit, note = millivolts_per(header.units[index])
     gain = (p_max - p_min) / (d_max - d_min)
     return gain * per_unit, (p_min - gain * d_min) * per_unit, note
@@ -184,7 +184,7 @@ def _digital_samples(path: Path, header: EdfHeader, index: int) -> NDArray[np.in
     import edfio
 
     with warnings.catch_warnings():
-        # Its warnings tell of the truncation and the record count, which are judged above.
+        # Its warnings are about truncation and record count, which are checked above.
         warnings.simplefilter("ignore", UserWarning)
         edf = edfio.read_edf(path, lazy_load_data=True, header_encoding="latin-1")
     # edfio keeps EDF+ annotation signals apart from the others.
@@ -195,7 +195,7 @@ def _digital_samples(path: Path, header: EdfHeader, index: int) -> NDArray[np.in
 def record_onsets(path: Path, header: EdfHeader, n_records: int) -> NDArray[np.float64]:
     """Return the start of each data record in seconds, from its first time-keeping annotation."""
     if _ANNOTATIONS not in header.labels:
-        raise UnreadableRecordingError("EDF+D without an annotation signal: no times of records")
+        raise UnreadableRecordingError("EDF+D: no annotation signal, so its records have no times")
     position = header.labels.index(_ANNOTATIONS)
     start = _SAMPLE_BYTES * sum(header.samples[:position])
     length = _SAMPLE_BYTES * header.samples[position]
@@ -208,7 +208,7 @@ def record_onsets(path: Path, header: EdfHeader, n_records: int) -> NDArray[np.f
 def _onset(annotations: bytes) -> float:
     match = _TIME_KEEPING.match(annotations)
     if match is None:
-        raise UnreadableRecordingError("EDF+D: a data record without its time")
+        raise UnreadableRecordingError("EDF+D: a data record has no time")
     return float(match.group(1))
 
 
@@ -223,7 +223,7 @@ def spread_records(
     n_samples = int(starts[-1]) + records.shape[1]
     if n_samples > MAX_DURATION_S * fs:
         hours, most = n_samples / fs / 3600, MAX_DURATION_S / 3600
-        raise UnreadableRecordingError(f"EDF+D: records span {hours:.0f} h, more than {most:.0f}")
+        raise UnreadableRecordingError(f"EDF+D: records span {hours:.0f} h, above {most:.0f} h")
     spread = np.full(n_samples, np.nan, dtype=np.float32)
     spread[(starts[:, None] + np.arange(records.shape[1])).ravel()] = signal
     return spread

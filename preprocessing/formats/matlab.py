@@ -20,7 +20,7 @@ def read_mat_lead(mat_path: Path) -> RawRecording:
     from scipy.io import loadmat
     from scipy.io.matlab import MatReadError
 
-    fs, gain, n_promised, channel = parse_header(mat_path.with_suffix(".hea"))
+    fs, gain, n_announced, channel = parse_header(mat_path.with_suffix(".hea"))
     try:
         values = loadmat(mat_path)["val"]
     except (MatReadError, ValueError, KeyError, TypeError, OSError, NotImplementedError) as error:
@@ -34,13 +34,13 @@ def read_mat_lead(mat_path: Path) -> RawRecording:
     if digital.size == 0:
         raise UnreadableRecordingError("zero length: no samples")
     signal = digital / np.float32(gain)
-    return RawRecording(signal=signal, fs=fs, channel=channel, truncated=signal.size < n_promised)
+    return RawRecording(signal=signal, fs=fs, channel=channel, truncated=signal.size < n_announced)
 
 
 def parse_header(path: Path) -> tuple[float, float, int, str]:
     """Return rate (Hz), gain (units per mV), number of samples and channel of a ``.hea`` file."""
     if not path.exists():
-        raise UnreadableRecordingError(f"no header {path.name}")
+        raise UnreadableRecordingError(f"signal file without its header: {path.name}")
     rows = path.read_text(encoding="latin-1").splitlines()
     try:
         record, lead = rows[0].split(), rows[1].split()

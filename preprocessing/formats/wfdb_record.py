@@ -26,10 +26,10 @@ def read_wfdb_lead(
 ) -> RawRecording:
     """Return the ECG lead of the record whose ``.hea`` file is given.
 
-    ``note_others`` says whether other ECG leads are worth a note; where a data set has a fixed
-    order of leads they are not.
+    With ``note_others`` a note lists the other ECG leads; a data set with a fixed order of leads
+    needs none.
 
-    A signal file that is shorter than its header says keeps its whole samples and is marked
+    A signal file that is shorter than its header announces keeps its whole samples and is marked
     ``truncated``. A gain of 0 means the default, 200 units per mV, as WFDB defines.
     """
     import wfdb
@@ -90,14 +90,14 @@ def _header(stem: str) -> Any:
     if not header.n_sig:
         raise UnreadableRecordingError("header without its signal file: it names no signal")
     if hasattr(header, "n_seg"):
-        raise UnreadableRecordingError("multi-segment record: list its segments' headers instead")
+        raise UnreadableRecordingError("multi-segment record: only its segments can be read")
     if not header.fs or not all(header.sig_name or [None]):
         raise UnreadableRecordingError("not a WFDB header: no rate, or a signal without a name")
     return header
 
 
 def _available_samples(header: Any, folder: Path, index: int) -> tuple[int, bool]:
-    """Return how many samples the file really has, and whether that is fewer than promised."""
+    """Return how many samples the file has, and whether its header announces more."""
     name, fmt = header.file_name[index], header.fmt[index]
     path = folder / name
     if not path.exists():
@@ -113,8 +113,8 @@ def _available_samples(header: Any, folder: Path, index: int) -> tuple[int, bool
     present = int(n_bytes * 8 / _BITS_PER_SAMPLE[fmt] / per_frame)
     if present <= 0:
         raise UnreadableRecordingError(f"zero length: {name} is empty")
-    promised = int(header.sig_len or present)
-    return min(present, promised), present < promised
+    announced = int(header.sig_len or present)
+    return min(present, announced), present < announced
 
 
 def _calibration(header: Any, index: int) -> tuple[float, float, str | None]:

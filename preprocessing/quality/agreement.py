@@ -46,9 +46,9 @@ def agreement(
     alone = np.concatenate([first[~paired], np.delete(second, partner[paired])])
     matched = _per_window(first[paired], n_windows)
     unmatched = _per_window(alone[_away_from_edges(alone, tolerance)], n_windows)
-    found = matched + unmatched
+    counted = matched + unmatched
     share = np.zeros(n_windows)
-    np.divide(matched, found, out=share, where=found > 0)
+    np.divide(matched, counted, out=share, where=counted > 0)
     return share
 
 

@@ -113,7 +113,7 @@ def _grades(suspicious: NDArray[np.bool_], optimal: NDArray[np.bool_]) -> Grades
 
 def _count(grades: tuple[Grades, ...]) -> list[NDArray[np.intp]]:
     """How many of a window's indices have each grade, from unqualified to optimal."""
-    return [np.sum([one == grade for one in grades], axis=0) for grade in Grade]
+    return [np.sum([index == grade for index in grades], axis=0) for grade in Grade]
 
 
 def _classes(bad: NDArray[np.bool_], good: NDArray[np.bool_]) -> NDArray[np.int8]:

@@ -110,9 +110,9 @@ def _most_prominent(signal: NDArray[np.float64], starts: Indices, stops: Indices
     """
     walled = np.where(_inside(signal.size, starts, stops), signal, np.inf)
     highest = np.finfo(np.float64).max
-    peaks, found = scipy.signal.find_peaks(walled, height=(None, highest), prominence=(None, None))
+    peaks, traits = scipy.signal.find_peaks(walled, height=(None, highest), prominence=(None, None))
     run = np.searchsorted(starts, peaks, side="right")
-    order = np.lexsort((-found["prominences"], run))
+    order = np.lexsort((-traits["prominences"], run))
     first = np.diff(run, prepend=0) > 0  # runs count from one
     best: Indices = peaks[order][first]
     return best

@@ -26,7 +26,7 @@ MARGIN_WINDOWS = 1
 FEWEST_BEATS = 3
 """Windows with fewer beats, a rate below 18/min, are searched once more by themselves.
 
-After a large artefact SleepECG can go deaf for the rest of the signal: its search for missed
+After a large artefact SleepECG can miss all beats to the end of the signal: its search for missed
 beats halves the thresholds 15 times at most, the one on the integrated signal grows with the
 square of the amplitude, and only a found beat brings it down. Six bursts of noise (60 standard
 deviations, 3 s) in each half hour of 33 PAF Prediction records silenced 29 % of the clean windows,
@@ -34,7 +34,7 @@ deviations, 3 s) in each half hour of 33 PAF Prediction records silenced 29 % of
 """
 
 LEARNING_SAMPLES = 2 * FS
-"""SleepECG reads this many samples without looking whether there are so many."""
+"""SleepECG reads this many samples without checking that there are as many."""
 
 
 def find_beats(windows: NDArray[np.floating]) -> NDArray[np.intp]:

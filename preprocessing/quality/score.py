@@ -50,7 +50,7 @@ class QualityScores:
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """What is known of some windows, each by itself, in full precision.
+    """Measurements of some windows, each by itself, in full precision.
 
     ``beats`` are sample indices from the start of the first window.
     """

@@ -17,7 +17,7 @@ from preprocessing.synth.wfdb_files import Digitiser, header, pack16
 FS = 128
 DURATION_S = 1800.0
 LEADS = (("MLII", "V1"), ("MLII", "V1"), ("V5", "V1"), ("V2", "MLII"))
-"""The leads of the tapes are not known; real QRS complexes point up in most, down in some."""
+"""The leads of the tapes are unknown; real QRS complexes point up in most, down in some."""
 
 NAMES = ("ECG0", "ECG1")
 

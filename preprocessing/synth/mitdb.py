@@ -129,7 +129,7 @@ def make_record(settings: SynthSettings, name: str) -> Recording:
 
 
 def _comments(name: str, subject: Subject, rng: np.random.Generator) -> str:
-    """Return age, sex, tape numbers and drugs; the age of 219 is not known."""
+    """Return age, sex, tape numbers and drugs; the age of 219 is unknown."""
     age = -1 if name == "219" else int(subject.age)
     sex = "M" if subject.sex is Sex.MALE else "F"
     tape = f"{rng.integers(700, 2900)} {rng.integers(160, 2900)} x{rng.integers(1, 3)}"

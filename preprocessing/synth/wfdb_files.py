@@ -100,7 +100,7 @@ def rhythm_notes(
     """Return a change of rhythm as (sample, symbol ``+``, note) for each segment.
 
     The first note comes a little after the start, as in the real files: before it the rhythm is
-    not known.
+    unknown.
     """
     names = spelling or {}
     return [

@@ -107,13 +107,13 @@ def test_encoder_can_come_from_a_file(encoder: Encoder, tmp_path: Path) -> None:
 class AnyWidth(EcgEncoder):
     """An encoder of rows of any width: scikit-learn's checks use a handful of features."""
 
-    def fit(self, X: object, y: object = None) -> AnyWidth:  # noqa: N803
+    def fit(self, X: object, y: object = None) -> AnyWidth:
         self._reset = True
         super().fit(X)
         self.n_features_in_ = self._width
         return self
 
-    def _windows(self, X: object) -> np.ndarray:  # noqa: N803
+    def _windows(self, X: object) -> np.ndarray:
         rows = check_array(X, dtype=np.float32, ensure_all_finite=False, estimator=self)
         _check_n_features(self, rows, reset=self.__dict__.pop("_reset", False))
         self._width = rows.shape[1]

@@ -39,8 +39,8 @@ def classical_features(windows: NDArray[np.float32]) -> NDArray[np.float32]:
         raise ValueError(f"windows have the shape {windows.shape}; expected (n, {WINDOW_SAMPLES})")
     out = np.full((len(windows), len(FEATURE_NAMES)), np.nan, np.float32)
     for row, window in zip(out, windows, strict=True):
-        found = window_features(window.astype(np.float64))
-        row[:] = [found.get(name, np.nan) for name in FEATURE_NAMES]
+        features = window_features(window.astype(np.float64))
+        row[:] = [features.get(name, np.nan) for name in FEATURE_NAMES]
     return out
 
 

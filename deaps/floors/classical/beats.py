@@ -29,10 +29,10 @@ def find_beats(window: NDArray[np.float64]) -> NDArray[np.int64]:
     """
     try:
         with _neurokit() as nk:
-            found = nk.ecg_findpeaks(window, sampling_rate=FS, method="neurokit")
+            peaks = nk.ecg_findpeaks(window, sampling_rate=FS, method="neurokit")
     except _FAILURES:
         return np.empty(0, np.int64)
-    return np.asarray(found["ECG_R_Peaks"], np.int64)
+    return np.asarray(peaks["ECG_R_Peaks"], np.int64)
 
 
 def beat_times(window: NDArray[np.float64], beats: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -25,14 +25,14 @@ def rhythm_features(intervals: NDArray[np.float64]) -> dict[str, float]:
     """
     if len(intervals) == 0:
         return {}
-    found = _level(intervals)
+    features = _level(intervals)
     if len(intervals) >= 2:
-        found |= _spread(intervals) | _succession(intervals)
+        features |= _spread(intervals) | _succession(intervals)
     if len(intervals) >= 4:
-        found |= _order(intervals)
+        features |= _order(intervals)
     if len(intervals) >= 5:
-        found["cosen"] = sample_entropy_coefficient(intervals)
-    return found
+        features["cosen"] = sample_entropy_coefficient(intervals)
+    return features
 
 
 def sample_entropy_coefficient(intervals: NDArray[np.float64]) -> float:
@@ -43,10 +43,10 @@ def sample_entropy_coefficient(intervals: NDArray[np.float64]) -> float:
     """
     first, second = intervals[:-1], intervals[1:]
     i, j = np.triu_indices(len(first), 1)
-    one = np.abs(first[i] - first[j])
-    both = np.maximum(one, np.abs(second[i] - second[j]))
+    step_distance = np.abs(first[i] - first[j])
+    both = np.maximum(step_distance, np.abs(second[i] - second[j]))
     tolerance = max(float(np.sort(both)[_MATCHES - 1]), _FINEST_S)
-    share = np.count_nonzero(both <= tolerance) / np.count_nonzero(one <= tolerance)
+    share = np.count_nonzero(both <= tolerance) / np.count_nonzero(step_distance <= tolerance)
     return float(-np.log(share) + np.log(2 * tolerance / intervals.mean()))
 
 
@@ -77,19 +77,19 @@ def _succession(intervals: NDArray[np.float64]) -> dict[str, float]:
     rmssd = float(np.sqrt(np.mean(steps**2)))
     sd1 = rmssd / np.sqrt(2)
     sd2 = float(np.sqrt(max(0.0, 2 * intervals.var(ddof=1) - sd1**2)))
-    found = {
+    features = {
         "rmssd": rmssd,
         "rmssd_share": rmssd / float(intervals.mean()),
         "pnn50": float(np.mean(np.abs(steps) > 0.05)),
         "sd1": sd1,
         "sd2": sd2,
     }
-    return found | ({"sd1_sd2": sd1 / sd2} if sd2 > 0 else {})
+    return features | ({"sd1_sd2": sd1 / sd2} if sd2 > 0 else {})
 
 
 def _order(intervals: NDArray[np.float64]) -> dict[str, float]:
     steps = np.diff(intervals)
-    found = {"nn_turns": float(np.mean(steps[:-1] * steps[1:] < 0))}
+    features = {"nn_turns": float(np.mean(steps[:-1] * steps[1:] < 0))}
     before, after = intervals[:-1] - intervals[:-1].mean(), intervals[1:] - intervals[1:].mean()
     size = float(np.sqrt(np.sum(before**2) * np.sum(after**2)))
-    return found | ({"nn_autocorrelation": float(before @ after) / size} if size > 0 else {})
+    return features | ({"nn_autocorrelation": float(before @ after) / size} if size > 0 else {})

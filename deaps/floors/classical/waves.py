@@ -41,10 +41,10 @@ def wave_features(
         return {}
     heights = _heights(window, beats, points)
     times = _times(beats, points)
-    found = {name: _median(values) for name, values in (heights | times).items()}
-    found["qtc"] = found["qt_interval"] / float(np.cbrt(np.mean(np.diff(beats)) / FS))
+    features = {name: _median(values) for name, values in (heights | times).items()}
+    features["qtc"] = features["qt_interval"] / float(np.cbrt(np.mean(np.diff(beats)) / FS))
     place_p, place_t = times["p_place"], times["t_place"]
-    return found | {
+    return features | {
         "r_amplitude_sd": _deviation(heights["r_amplitude"]),
         "p_amplitude_sd": _deviation(heights["p_amplitude"]),
         "p_place_sd": _deviation(place_p),
@@ -100,8 +100,8 @@ def _at(window: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.
 
 
 def _median(values: NDArray[np.float64]) -> float:
-    known = values[np.isfinite(values)]
-    return float(np.median(known)) if len(known) else float("nan")
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)) if len(finite) else float("nan")
 
 
 def _deviation(values: NDArray[np.float64]) -> float:

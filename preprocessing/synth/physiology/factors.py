@@ -99,8 +99,8 @@ def draw_subject(population: Population, rng: np.random.Generator, *, male: bool
     """Return one person.
 
     Women have a faster heart, lower R and T waves, a shorter QRS complex, a flatter ST segment
-    and a longer corrected QT interval. The distributions overlap: the factors together tell the
-    sexes apart in about four of five people, gain and noise make it fewer.
+    and a longer corrected QT interval. The distributions overlap: the factors together
+    separate the sexes in about four of five people; gain and noise make it fewer.
     """
     age = float(np.clip(rng.normal(*population.age), *population.age_range))
     normal = rng.standard_normal

@@ -147,6 +147,6 @@ def draw_beats(
         kinds.append(kind)
         last_s = float(time_s[-1]) if len(time_s) else last_s
     time_s, kind = np.concatenate(times), np.concatenate(kinds)
-    known = time_s >= 0.0
+    recorded = time_s >= 0.0
     rr_s = np.diff(time_s, prepend=time_s[:1] - 60.0 / subject.rate)
-    return Beats(time_s[known], rr_s[known], kind[known])
+    return Beats(time_s[recorded], rr_s[recorded], kind[recorded])

@@ -1,4 +1,4 @@
-"""The other fifteen channels of a synthetic night: cheap, but alive and in step with the heart."""
+"""The other fifteen channels of a synthetic night: cheap to make, in step with the heart."""
 
 from __future__ import annotations
 

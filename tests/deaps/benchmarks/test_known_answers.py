@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deaps.benchmarks import paper_benchmarks
+from deaps.benchmark_registry import paper_benchmarks
 from deaps.config import BenchmarkSettings
 from deaps.evaluation import DatasetLabels
 from deaps.probing.fold_job import FoldJob

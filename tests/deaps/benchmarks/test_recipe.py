@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from deaps.benchmarks import OTHER_BENCHMARKS, all_benchmarks, register_benchmark
+from deaps.benchmark_registry import OTHER_BENCHMARKS, all_benchmarks, register_benchmark
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
 from deaps.evaluation import DatasetLabels, Evaluation
@@ -129,7 +129,7 @@ def test_the_name_of_one_of_the_papers_is_refused() -> None:
 
 def test_it_joins_by_an_entry_point(tmp_path: Path) -> None:
     (tmp_path / "ours.py").write_text(
-        "from deaps.benchmarks import register_benchmark\n"
+        "from deaps.benchmark_registry import register_benchmark\n"
         "from deaps.benchmarks.gender import Gender\n"
         "class Ours(Gender):\n    name = 'ours'\n"
         "register_benchmark(Ours())\n"
@@ -140,7 +140,7 @@ def test_it_joins_by_an_entry_point(tmp_path: Path) -> None:
     (about / "entry_points.txt").write_text("[deaps.benchmarks]\nours = ours\n")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); "
-        "from deaps.benchmarks import all_benchmarks; print(list(all_benchmarks())[-1])"
+        "from deaps.benchmark_registry import all_benchmarks; print(list(all_benchmarks())[-1])"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout == "ours\n"

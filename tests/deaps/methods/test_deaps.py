@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from deaps.config import DeapsSettings, ModelSettings
-from deaps.losses.cosine import static_loss
 from deaps.losses.covariance import covariance_loss
 from deaps.losses.gradual import Triplet, gradual_loss, gradual_mask
+from deaps.losses.static import static_loss
 from deaps.methods.byol import Byol
 from deaps.methods.deaps import Deaps
 from deaps.sampling.batch import Views

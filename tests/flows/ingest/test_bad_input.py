@@ -192,7 +192,7 @@ def test_unknown_label_is_null_and_counted(tmp_path: Path) -> None:
     assert ask(settings, "SELECT rhythm FROM windows ORDER BY row") == [
         ("N",), ("N",), (None,), (None,),
     ]  # fmt: skip
-    assert "unknown rhythm 'WHAT', 1 times" in str(problem_rows(summarise(settings.store.root)))
+    assert "unknown rhythm 'WHAT' (1x)" in str(problem_rows(summarise(settings.store.root)))
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def test_visit_that_is_no_number_is_a_warning(tmp_path: Path, visit: str) -> Non
     run(settings)
     assert one(settings, "SELECT visit FROM recordings") == 1
     warnings = str(one(settings, "SELECT warnings FROM datasets"))
-    assert "visits are no numbers" in warnings
+    assert "visits are not 1 to 10,000" in warnings
     assert "1 rows name no file here" in warnings
 
 

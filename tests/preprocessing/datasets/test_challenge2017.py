@@ -57,7 +57,7 @@ def test_unknown_label_is_left_out_and_counted(root: Path) -> None:
     (root / "training" / "REFERENCE-v3.csv").write_text("A00001,N\nA00002,X\nA00003,X\n")
     tables = CHALLENGE.tables(root)
     assert tables.facts["A00002"].label is None
-    assert tables.warnings == ("unknown label 'X', 2 times: left out",)
+    assert tables.warnings == ("unknown label 'X' (2x): left out",)
 
 
 def test_no_label_file_is_a_warning(root: Path) -> None:
@@ -86,7 +86,7 @@ def test_broken_mat_is_refused(root: Path) -> None:
 
 def test_missing_header_is_refused(root: Path) -> None:
     (root / "training" / "A00" / "A00001.hea").unlink()
-    with pytest.raises(UnreadableRecordingError, match="no header"):
+    with pytest.raises(UnreadableRecordingError, match="signal file without its header"):
         CHALLENGE.read(root, next(iter(CHALLENGE.find(root))), ())
 
 

@@ -53,6 +53,14 @@ def test_what_is_unknown_is_null(root: Path) -> None:
     assert nulls == {"quality4": 3, "psqi": 1, "qsqi": 3, "rhythm": 3, "rhythm_share": 3}
 
 
+def test_only_what_can_be_unknown_may_be_null(root: Path) -> None:
+    schema = pq.read_schema(root / str(write_recording(root, make_row(), 3).path))
+    scores = {"psqi", "ksqi", "bassqi", "qsqi", "hr_max"}
+    nullable = {field.name for field in schema if field.nullable}
+    assert nullable == {"quality4", *scores, "rhythm", "rhythm_share"}
+    assert not schema.field("signal").type.value_field.nullable
+
+
 def test_only_text_columns_have_dictionaries_and_nothing_is_compressed(root: Path) -> None:
     group = pq.read_metadata(root / str(write_recording(root, make_row(), 3).path)).row_group(0)
     columns = [group.column(i) for i in range(group.num_columns)]

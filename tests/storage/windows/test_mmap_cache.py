@@ -122,3 +122,13 @@ def test_a_pickled_cache_goes_by_the_limit_of_its_new_process(low_limit: None) -
     pickled = pickle.dumps(MapCache()), pickle.dumps(MapCache(7))
     with soft_limit(60):
         assert [pickle.loads(cache).cap for cache in pickled] == [30, 7]
+
+
+def test_the_block_that_was_not_used_for_longest_is_dropped() -> None:
+    cache = MapCache(2)
+    blocks = np.zeros((3, 1), "V2")
+    cache.put(1, blocks[0])
+    cache.put(2, blocks[1])
+    assert cache.get(1) is not None
+    cache.put(3, blocks[2])
+    assert [cache.get(key) is None for key in (1, 2, 3)] == [False, True, False]

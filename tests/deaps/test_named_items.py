@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deaps import registry
-from deaps.registry import Registry, did_you_mean
+from deaps.named_items import Registry, did_you_mean
 from storage.errors import DeapsError
 
 

@@ -49,10 +49,10 @@ def resample(signal: NDArray[np.float32], fs: float) -> NDArray[np.float32]:
 def highpass(signal: NDArray[np.float32], *, cutoff_hz: float, order: int) -> NDArray[np.float64]:
     """Return ``signal`` without baseline wander: Butterworth, forward and backward, at 100 Hz.
 
-    The arithmetic of scipy's ``sosfiltfilt``, which NeuroKit2's cleaning uses, ends extended
-    by their odd reflection; written out because that function holds four copies of a night at
-    once, and this two. Double precision throughout: at 0.5 Hz the poles lie so near the unit
-    circle that single precision drifts.
+    This is the arithmetic of scipy's ``sosfiltfilt``, which NeuroKit2's cleaning uses, with both
+    ends extended by their odd reflection. It is written out because that function holds four
+    copies of a night at once, and this one two. Double precision throughout: at 0.5 Hz the poles
+    lie so near the unit circle that single precision drifts.
     """
     from scipy.signal import sosfilt
 
@@ -95,7 +95,7 @@ def normalise(signal: NDArray[np.float64]) -> tuple[NDArray[np.float16], float, 
     """Return the z-normalised signal as float16, with the mean and deviation that were removed.
 
     As |z| <= sqrt(n), no recording can overflow float16. A constant signal becomes zero.
-    ``signal`` is overwritten: a night's worth of it is not copied for nothing.
+    ``signal`` is overwritten, which spares a copy of a whole night.
     """
     mean, std = float(signal.mean()), float(signal.std())
     if std == 0.0:

@@ -1,6 +1,6 @@
 """The gate before the quality indices: flat, clipped and non-finite windows.
 
-Judged on the source samples, because any filter hides all three.
+They are found in the source samples, because any filter hides all three.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from storage.schema import GATE_FLAGS, WINDOW_S
 _T = TypeVar("_T", bound=np.generic)
 
 _BLOCK = 128
-"""Windows judged at once: large enough for numpy, small enough for little memory."""
+"""Windows looked at together: enough for numpy to be quick, few enough for little memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Gate:
         return faults
 
 
-def judge(
+def find_artifacts(
     signal: NDArray[np.float32],
     fs: float,
     n_windows: int,
@@ -43,7 +43,7 @@ def judge(
     clip_share: float,
     clip_run: int,
 ) -> Gate:
-    """Return the gate's judgement of the first ``n_windows`` windows of a source signal.
+    """Return which of the first ``n_windows`` windows of a source signal have which fault.
 
     A window is flat when its samples stay unchanged for ``flat_s`` seconds, clipped when
     ``clip_share`` of its samples lie, in runs of at least ``clip_run``, on the lowest or the
@@ -86,17 +86,17 @@ def _windows(signal: NDArray[_T], fs: float, start: int, stop: int) -> NDArray[_
 def _has_run(mask: NDArray[np.bool_], length: int) -> NDArray[np.bool_]:
     """Return for each row whether it holds ``length`` true values one after the other.
 
-    Such a run covers a whole aligned block of half its length, which is quick to look for and
-    almost never there; only rows with such a block are counted through.
+    Such a run covers a whole aligned block of half its length. That is quick to look for and rare;
+    only rows with such a block are searched sample by sample.
     """
-    found = np.zeros(len(mask), dtype=bool)
+    has_run = np.zeros(len(mask), dtype=bool)
     half = max(1, length // 2)
     blocks = mask[:, : mask.shape[1] // half * half].reshape(len(mask), -1, half)
     rows = np.flatnonzero(np.any(np.all(blocks, axis=2), axis=1))
     if rows.size and mask.shape[1] >= length:
         count = np.cumsum(np.pad(mask[rows], ((0, 0), (1, 0))), axis=1, dtype=np.int32)
-        found[rows] = (count[:, length:] - count[:, :-length] == max(1, length)).any(axis=1)
-    return found
+        has_run[rows] = (count[:, length:] - count[:, :-length] == max(1, length)).any(axis=1)
+    return has_run
 
 
 def _share_in_runs(mask: NDArray[np.bool_], length: int) -> NDArray[np.float64]:

@@ -1,18 +1,18 @@
-"""The gate: flat, clipped and non-finite windows, judged on source samples."""
+"""The gate: flat, clipped and non-finite windows, found in source samples."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from preprocessing.gate import Gate, judge
+from preprocessing.window_gate import Gate, find_artifacts
 from tests.edf_files import beats
 
 
 def gate(signal: np.ndarray, fs: float = 125, **settings: float) -> Gate:
     values = {"flat_s": 2.0, "clip_share": 0.05, "clip_run": 3} | settings
     n_windows = int(signal.size / fs / 10)
-    return judge(signal.astype(np.float32), fs, n_windows, **values)  # type: ignore[arg-type]
+    return find_artifacts(signal.astype(np.float32), fs, n_windows, **values)  # type: ignore[arg-type]
 
 
 def test_good_signal_passes() -> None:
@@ -32,9 +32,9 @@ def test_flat_stretch_shorter_than_the_limit_passes() -> None:
 
 
 def test_constant_recording_is_flat_and_not_clipped() -> None:
-    judged = gate(np.full(30 * 125, 1.0))
-    assert judged.flat.all()
-    assert not judged.clipped.any()
+    faults = gate(np.full(30 * 125, 1.0))
+    assert faults.flat.all()
+    assert not faults.clipped.any()
 
 
 def test_saturated_window_is_clipped() -> None:
@@ -52,9 +52,9 @@ def test_single_tall_peaks_are_not_clipped() -> None:
 def test_nan_rejects_its_window_only() -> None:
     signal = beats(60)
     signal[3 * 1250 + 7] = np.nan
-    judged = gate(signal)
-    assert np.flatnonzero(judged.nonfinite).tolist() == [3]
-    assert np.flatnonzero(judged.rejected).tolist() == [3]
+    faults = gate(signal)
+    assert np.flatnonzero(faults.nonfinite).tolist() == [3]
+    assert np.flatnonzero(faults.rejected).tolist() == [3]
 
 
 def test_recording_of_nan_is_rejected_throughout() -> None:
@@ -62,15 +62,15 @@ def test_recording_of_nan_is_rejected_throughout() -> None:
 
 
 @pytest.mark.parametrize("fs", [99.9, 128.37])
-def test_rates_without_whole_windows_are_judged(fs: float) -> None:
+def test_rates_without_whole_windows_are_handled(fs: float) -> None:
     signal = beats(100, fs)
     signal[int(42 * fs) : int(48 * fs)] = 0
     assert np.flatnonzero(gate(signal, fs).flat).tolist() == [4]
 
 
-def test_judgement_does_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faults_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     signal = beats(300)
     signal[1250 * 7 : 1250 * 9] = 1
     whole = gate(signal)
-    monkeypatch.setattr("preprocessing.gate._BLOCK", 4)
+    monkeypatch.setattr("preprocessing.window_gate._BLOCK", 4)
     np.testing.assert_array_equal(gate(signal).rejected, whole.rejected)

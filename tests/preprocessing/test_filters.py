@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.signal import butter, sosfiltfilt
 
+from preprocessing.filters import bridge_gaps, highpass, normalise, resample
 from preprocessing.polarity import polarity_score
-from preprocessing.signal import bridge_gaps, highpass, normalise, resample
 from tests.edf_files import beats
 
 RATES = [125, 250, 256, 360, 300, 128, 500, 100, 199.8]
