@@ -123,4 +123,4 @@ def test_initial_weights_have_their_deviation(initial: Any, std: float) -> None:
     torch.manual_seed(0)
     first: Any = Encoder(EncoderSettings(initial=initial)).blocks[0]
     weight = first.perceptron[0].weight
-    assert float(weight.std()) == pytest.approx(std, rel=0.02)
+    assert float(weight.detach().std()) == pytest.approx(std, rel=0.02)

@@ -19,6 +19,7 @@ SETTINGS = BenchmarkSettings(
     afib_inner="afdb",
     gender="shhs",
     gender_subjects=20,
+    folds=3,
     few_recordings=2,
     few_draws=3,
     bootstrap=50,
