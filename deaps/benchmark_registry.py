@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 _PAPER = (
     "deaps.benchmarks.afib_transfer:AfibTransfer",
     "deaps.benchmarks.afib_leave_one_out:AfibLeaveOneOut",
+    "deaps.benchmarks.afib_leave_one_out:AfibLeaveOneOutFitted",
     "deaps.benchmarks.gender:Gender",
     "deaps.benchmarks.challenge:Challenge2017",
     "deaps.benchmarks.tuning_folds:InnerFolds",
     "deaps.benchmarks.tuning_folds:InnerFewLabels",
+    "deaps.benchmarks.tuning_folds:InnerAfib",
 )
 
 OTHER_BENCHMARKS: Registry[Benchmark] = Registry("benchmark", "deaps.benchmarks")

@@ -63,6 +63,18 @@ class EncoderSettings(SettingsSection):
     """Where the layer norm beside those of the blocks stands: after the patches' linear layer,
     or after the last block. Both give 1,192,616 parameters."""
 
+    patch_norm: Literal["layer", "batch"] = "layer"
+    """How a patch's 20 samples are normalised before the linear layer. ``layer`` rescales every
+    patch by itself, so that the encoder cannot see amplitude; ``batch`` rescales each of the 20
+    places by its mean and deviation over all patches, and keeps it, unless the layer norm after
+    the linear layer (``norm = "embedding"``) takes it away again. Both have 40 parameters, so the
+    paper's count fits either."""
+
+    initial: Literal["truncated", "xavier", "torch"] = "truncated"
+    """Initial weights of the linear layers, of which the paper says nothing: truncated normal
+    with deviation 0.02, which leaves the blocks almost idle at first; Xavier uniform; or torch's
+    own."""
+
     chunk: Annotated[int, Field(ge=0)] = 0
     """Windows encoded at once; 0 chooses by device: all on an accelerator, 64 on a CPU."""
 
@@ -134,7 +146,12 @@ class SamplingSettings(SettingsSection):
     """Which windows a training step is given."""
 
     datasets: Annotated[tuple[str, ...], Field(strict=False)] = ()
-    """Data sets to train on; by default all in the index."""
+    """Data sets to train on, or parts of them such as ``cpsc2021:set-I``; by default all in the
+    index."""
+
+    subjects: Literal["paired", "all"] = "paired"
+    """Whom every method draws from: the people from whom DEAPS can draw under these settings, as in
+    the paper, so that all methods see the same data; or all whose windows serve the method."""
 
     qualities: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = (
         "Excellent",
@@ -193,8 +210,9 @@ class TrainingSettings(SettingsSection):
     """Steps between rows of metrics."""
 
     precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    """Of autocast; ``auto`` is bfloat16 on CUDA where supported, float16 elsewhere on CUDA, and
-    float32 on a CPU."""
+    """Of autocast. ``auto`` is bfloat16 where the card or the processor has it, float16 on other
+    CUDA cards and float32 on other processors; it is settled when a run is created, written to its
+    configuration, and kept when the run goes on elsewhere."""
 
 
 class ModelSettings(SettingsSection):
@@ -221,8 +239,15 @@ class BenchmarkSettings(SettingsSection):
     afib_loo: str = "afdb"
     """Data set of the AFib benchmark that leaves one subject out, and of the PCA."""
 
+    afib_inner: str | None = None
+    """Data set, or part of one, of the inner folds over AFib; its people may be trained on."""
+
     afib_recordings_only: Annotated[tuple[str, ...], Field(strict=False)] = ("mitdb",)
     """Data sets of which the AFib benchmarks use only recordings that have AFib."""
+
+    windows_per_subject: Count | Literal["all"] = "all"
+    """Most windows of each subject in the AFib benchmarks, drawn by seed: fitting takes time that
+    grows with the square of their number."""
 
     afib_excluded: Annotated[tuple[str, ...], Field(strict=False)] = ("AFL",)
     """Rhythms that are neither AFib nor its opposite."""

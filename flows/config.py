@@ -170,6 +170,10 @@ class ExecutionSettings(SettingsSection):
     device: str = "auto"
     """Where to train: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``."""
 
+    trainings_at_once: Annotated[int, Field(ge=1)] = 1
+    """Runs that train side by side on this machine, each in a process of one thread: on a CPU, two
+    such processes do far more than two threads of one."""
+
     processes_per_node: Annotated[int, Field(ge=1)] = 1
     """Training processes on each machine, one for each GPU."""
 

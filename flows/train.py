@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
 from prefect import flow, task
@@ -21,14 +22,22 @@ from flows.config import ExecutionSettings, Settings
 from flows.experiment.plan import method_plan
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.loss_curve import curve_page
+from flows.monitoring.run_status import last_row
 from flows.monitoring.stage_events import log_publication, training_facts
 from flows.runtime.console import say
 from flows.runtime.flow_start import start_flow
 from flows.runtime.interrupt import stopped_with_us
 from flows.runtime.opaque import opaque
 from flows.runtime.progress import StageProgress
+from storage.errors import DeapsError
 from storage.locks import training_lock
 from storage.publish import republish
+
+_FOLLOW_EVERY_S = 2.0
+
+
+class TrainingFailedError(DeapsError):
+    """A training in a process of its own did not reach its end."""
 
 
 @flow(name="deaps-train")
@@ -45,18 +54,38 @@ def train(
 
 
 def train_plans(settings: Settings, plans: Sequence[TrainingPlan]) -> list[str]:
-    """Train each plan that is not finished and return the runs' names; for use inside a flow."""
-    log = EventLog(settings.store.root)
+    """Train each plan that is not finished and return the runs' names; for use inside a flow.
+
+    A training that fails does not stop the others; its error is raised when they are done.
+    """
     runs = [create_run(settings.store.root, plan) for plan in plans]
-    for run in runs:
-        with _alone(run, settings.execution):
-            if run.finished:
-                continue
-            with log.stage("train", **training_facts(run)):
-                train_to_end(run.folder, opaque(settings.execution))
-        show_curve(run)
-        log_publication(log, republish(settings.store.root), stage="train")
+    at_once = settings.execution.trainings_at_once
+    slots = threading.BoundedSemaphore(at_once)
+    if at_once == 1:
+        states = [
+            train_one(opaque(r), opaque(settings), opaque(slots), return_state=True) for r in runs
+        ]
+    else:
+        futures = [train_one.submit(opaque(run), opaque(settings), opaque(slots)) for run in runs]
+        for future in futures:
+            future.wait()
+        states = [future.state for future in futures]
+    for state in states:
+        state.result()
     return [run.name for run in runs]
+
+
+@task(cache_policy=NO_CACHE, persist_result=False, task_run_name="train {run.name}")
+def train_one(run: Run, settings: Settings, slots: threading.BoundedSemaphore) -> None:
+    """Train a run to its end unless it is finished, and publish it in the index."""
+    log = EventLog(settings.store.root)
+    with slots, _alone(run, settings.execution):
+        if run.finished:
+            return
+        with log.stage("train", **training_facts(run)):
+            train_to_end(run.folder, settings.execution)
+    show_curve(run)
+    log_publication(log, republish(settings.store.root), stage="train")
 
 
 def _alone(run: Run, execution: ExecutionSettings) -> AbstractContextManager[None]:
@@ -64,11 +93,12 @@ def _alone(run: Run, execution: ExecutionSettings) -> AbstractContextManager[Non
     return training_lock(run.folder, say_waiting=say) if execution.nodes == 1 else nullcontext()
 
 
-@task(cache_policy=NO_CACHE, persist_result=False, task_run_name="train {folder.name}")
 def train_to_end(folder: Path, execution: ExecutionSettings) -> None:
-    """Train the run in ``folder`` to its end, in this process or in several."""
+    """Train the run in ``folder`` to its end, in this process, beside others, or in several."""
     if execution.processes_per_node > 1 or execution.nodes > 1:
         train_in_processes(folder, execution)
+    elif execution.trainings_at_once > 1:
+        train_beside_others(folder, execution)
     else:
         train_here(folder, execution)
 
@@ -96,11 +126,36 @@ def train_in_processes(folder: Path, execution: ExecutionSettings) -> None:
           ["--rdzv-backend=c10d", f"--rdzv-endpoint={execution.rendezvous}"]),
         "-m", "deaps.train", str(folder), f"--device={execution.device}",
     ]  # fmt: skip
-    env = {"OMP_NUM_THREADS": "1", **os.environ}
+    _run_process(command)
+
+
+def train_beside_others(folder: Path, execution: ExecutionSettings) -> None:
+    """Train in a process of its own with one thread, and follow its steps by its metrics."""
+    run = open_run(folder)
+    command = [sys.executable, "-m", "deaps.train", str(folder), f"--device={execution.device}"]
+    with StageProgress(f"training {run.name}", run.plan.iterations, key="training") as progress:
+
+        def follow() -> None:
+            step = int(last_row(folder).get("step", 0))
+            if step > progress.done:
+                progress.advance(step - progress.done)
+
+        _run_process(command, follow)
+
+
+def _run_process(command: list[str], follow: Callable[[], None] = lambda: None) -> None:
+    """Run a training process to its end, calling ``follow`` now and then."""
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(command, env=env) as process, stopped_with_us(process):  # noqa: S603 - our own interpreter
-        code = process.wait()
-    if code:
-        raise subprocess.CalledProcessError(code, command)
+        while process.poll() is None:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_FOLLOW_EVERY_S)
+            follow()
+    if process.returncode:
+        raise TrainingFailedError(
+            f"a training process ended with {process.returncode}; its last lines above say why. "
+            "What was done is kept: run the same command again"
+        )
 
 
 def show_curve(run: Run) -> None:

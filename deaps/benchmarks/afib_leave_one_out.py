@@ -31,7 +31,7 @@ class AfibLeaveOneOut(Benchmark):
 
     def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
         """Return what is fitted on what and tested on what."""
-        recordings = describe_recordings(settings.afib_loo, settings, labels)
+        recordings = describe_recordings(self.datasets(settings)[0], settings, labels)
         return (
             f"On {recordings}: fitted on all subjects but one, tested on that one; mean over folds."
         )
@@ -44,8 +44,20 @@ class AfibLeaveOneOut(Benchmark):
         self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
     ) -> tuple[Examples, tuple[str, ...]]:
         """Return the windows."""
-        return afib_examples(index, settings.afib_loo, settings), ()
+        return afib_examples(index, self.datasets(settings)[0], settings), ()
 
     def folds(self, examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
         """Return a fold for each subject."""
         return leave_one_subject_out(examples)
+
+
+class AfibLeaveOneOutFitted(AfibLeaveOneOut):
+    """The same over the people that the transfer is fitted on."""
+
+    name = "afib-loo-fitted"
+    title = "AFib: leave one subject out, the transfer's training side"
+
+    def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
+        """Return the data set it needs, none if the benchmark above has it already."""
+        is_same = settings.afib_train == settings.afib_loo
+        return () if is_same else (settings.afib_train,)

@@ -7,12 +7,13 @@ import numpy as np
 
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
+from deaps.data_part import DataPart
 from deaps.evaluation import DatasetLabels
 from deaps.probing.examples import Examples, Fold
 from deaps.probing.folds import subject_folds
 from deaps.probing.labelled_windows import (
-    Columns,
     NotRunError,
+    draw_windows,
     select_windows,
     window_examples,
 )
@@ -20,7 +21,8 @@ from deaps.probing.labelled_windows import (
 _SUBJECTS = """
     SELECT DISTINCT r.dataset || '/' || r.subject AS subject
     FROM recordings r
-    WHERE r.dataset = $dataset AND r.status = 'ok' AND r.sex IS NOT NULL
+    WHERE r.dataset = $dataset AND ($part IS NULL OR r.split = $part)
+      AND r.status = 'ok' AND r.sex IS NOT NULL
       AND EXISTS (
         FROM window_counts c
         WHERE c.recording_id = r.recording_id AND c.quality <> 'Unacceptable'
@@ -64,7 +66,7 @@ class Gender(Benchmark):
             subjects=subjects,
         )
         if settings.gender_windows != "all":
-            columns = _draw_windows(columns, settings.gender_windows, settings.seed)
+            columns = draw_windows(columns, settings.gender_windows, settings.seed)
         labels = (columns["sex"] == "male").astype(np.int8)
         if len(np.unique(labels)) < len(self.classes):
             raise NotRunError(f"data set {settings.gender} has not both sexes")
@@ -78,7 +80,10 @@ class Gender(Benchmark):
 def _draw_subjects(
     index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
 ) -> tuple[list[str], tuple[str, ...]]:
-    found = index.execute(_SUBJECTS, {"dataset": settings.gender}).fetchnumpy()["subject"]
+    source = DataPart.parse(settings.gender)
+    found = index.execute(_SUBJECTS, {"dataset": source.dataset, "part": source.part}).fetchnumpy()[
+        "subject"
+    ]
     wanted = settings.gender_subjects
     if wanted == "all" or len(found) == wanted:
         return found.tolist(), ()
@@ -87,15 +92,3 @@ def _draw_subjects(
         return found.tolist(), (note,)
     rng = np.random.Generator(np.random.Philox(key=[settings.seed, 0]))
     return rng.choice(found, wanted, replace=False).tolist(), ()
-
-
-def _draw_windows(columns: Columns, each: int, seed: int) -> Columns:
-    """Return at most ``each`` windows of every subject, in their order."""
-    rng = np.random.Generator(np.random.Philox(key=[seed, 1]))
-    order = rng.permutation(len(columns["row"]))
-    by_subject = order[np.argsort(columns["subject"][order].astype(str), kind="stable")]
-    names = columns["subject"][by_subject].astype(str)
-    first = np.concatenate([[True], names[1:] != names[:-1]]) if len(names) else np.zeros(0, bool)
-    starts = np.maximum.accumulate(np.where(first, np.arange(len(names)), 0))
-    kept = np.sort(by_subject[np.arange(len(names)) - starts < each])
-    return {name: column[kept] for name, column in columns.items()}

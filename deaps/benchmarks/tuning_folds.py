@@ -1,4 +1,4 @@
-"""Inner folds, on the Challenge's training side alone: what settings may be chosen by."""
+"""Inner folds: what settings may be chosen by, apart from all that is reported."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import ClassVar
 import duckdb
 import numpy as np
 
+from deaps.benchmarks.afib_windows import CLASSES as AFIB_CLASSES
+from deaps.benchmarks.afib_windows import afib_examples, describe_windows
 from deaps.benchmarks.challenge import CLASSES, challenge_examples
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
+from deaps.data_part import DataPart
 from deaps.evaluation import DatasetLabels
 from deaps.probing.examples import Examples, Fold
 from deaps.probing.folds import few_labels, subject_folds
@@ -80,3 +83,38 @@ class InnerFewLabels(InnerFolds):
     def folds(self, examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
         """Return the draws."""
         return few_labels(examples, settings.few_recordings, settings.few_draws, settings.seed)
+
+
+class InnerAfib(Benchmark):
+    """AFib across people, on people that no reported benchmark tests."""
+
+    name = "inner-afib"
+    title = "Inner folds, AFib across people"
+    classes = AFIB_CLASSES
+    positive = "AFib"
+    reported = False
+    followed = True
+    seen_in_training = True
+
+    def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
+        """Return the data set it needs, if one is set."""
+        return (settings.afib_inner,) if settings.afib_inner else ()
+
+    def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
+        """Return what is fitted on what and tested on what."""
+        people = DataPart.parse(self.datasets(settings)[0]).label(labels)
+        return f"{settings.folds} folds over the people of {people}."
+
+    def quality_rule(self, settings: BenchmarkSettings) -> str:
+        """Return which windows are used."""
+        return describe_windows(settings)
+
+    def examples(
+        self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
+    ) -> tuple[Examples, tuple[str, ...]]:
+        """Return the windows."""
+        return afib_examples(index, self.datasets(settings)[0], settings), ()
+
+    def folds(self, examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
+        """Return seeded folds in which no person is split."""
+        return subject_folds(examples, settings.folds, settings.seed)

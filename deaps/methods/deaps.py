@@ -11,6 +11,7 @@ from deaps.config import DeapsSettings, ModelSettings
 from deaps.losses.covariance import covariance_loss
 from deaps.losses.gradual import Triplet, gradual_loss, gradual_mask
 from deaps.losses.static import static_loss
+from deaps.methods.diagnostics import gradual_probes, projection_spread
 from deaps.methods.interface import Method
 from deaps.methods.view_stack import encode_views, stack_views
 from deaps.models.heads import FEATURES, predictor, projector
@@ -63,20 +64,25 @@ class Deaps(Method):
         )
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
-        """Return ``loss`` and its terms ``static``, ``gradual`` and ``covariance`` (unweighted)."""
+        """Return ``loss`` and its terms ``static``, ``gradual`` and ``covariance`` (unweighted).
+
+        Beside them stands what `deaps.methods.diagnostics` measures.
+        """
         student = gather_rows(encode_views(self.encoder, batch.windows))
         teacher = gather_rows(encode_views(self.teacher, batch.windows))
         branches = {name: self._branch(name, student, teacher) for name in self.branches}
         static = branches["static"]
+        probes = _spreads(branches)
         terms = {"static": static_loss(*static.predictions, *static.targets)}
         if self.settings.gradual:
-            terms["gradual"] = self._gradual(branches["dynamic"], batch)
+            terms["gradual"], spoiled = self._gradual(branches["dynamic"], batch)
+            probes |= spoiled
         loss = torch.stack(list(terms.values())).sum()
         if self.settings.covariance_weight:
             each = [covariance_loss(branch.projections) for branch in branches.values()]
             terms["covariance"] = torch.stack(each).sum()
             loss = loss + self.settings.covariance_weight * terms["covariance"]
-        return {"loss": loss} | {name: term.detach() for name, term in terms.items()}
+        return {"loss": loss} | {name: term.detach() for name, term in terms.items()} | probes
 
     def after_step(self) -> None:
         """Move the teacher: after the optimiser, as in the paper's algorithm."""
@@ -90,14 +96,12 @@ class Deaps(Method):
         targets = self.teacher.project(name, stack_views(teacher, views))
         return _Branch(projections, predictions.chunk(len(views)), targets.chunk(len(views)))
 
-    def _gradual(self, dynamic: _Branch, batch: Batch) -> Tensor:
-        return gradual_loss(
-            Triplet(*dynamic.predictions),
-            Triplet(*dynamic.targets),
-            gather_rows(batch.before_s),
-            gather_rows(batch.after_s),
-            mask=self._mask(dynamic) if self.settings.masked else None,
-        )
+    def _gradual(self, dynamic: _Branch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+        triplets = Triplet(*dynamic.predictions), Triplet(*dynamic.targets)
+        times = gather_rows(batch.before_s), gather_rows(batch.after_s)
+        mask = self._mask(dynamic) if self.settings.masked else None
+        loss = gradual_loss(*triplets, *times, mask=mask)
+        return loss, gradual_probes(*triplets, *times, mask=mask)
 
     def _mask(self, dynamic: _Branch) -> Tensor:
         if self.settings.mask_source == "prediction":
@@ -105,6 +109,14 @@ class Deaps(Method):
         else:
             compared = dynamic.projections.chunk(len(self.branches["dynamic"]))
         return gradual_mask(compared[0], compared[-1], self.settings.features)
+
+
+def _spreads(branches: dict[str, _Branch]) -> dict[str, Tensor]:
+    spreads: dict[str, Tensor] = {}
+    for name, branch in branches.items():
+        variance, correlation = projection_spread(branch.projections.detach())
+        spreads |= {f"{name}_variance": variance, f"{name}_correlation": correlation}
+    return spreads
 
 
 def _checked(settings: DeapsSettings) -> DeapsSettings:

@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from deaps.config import EncoderSettings
 from deaps.models.network import Network
+from deaps.models.patch_norm import PatchBatchNorm
 
 WINDOW = 1000
 PATCH = 20
@@ -73,8 +74,8 @@ class Block(nn.Module):
 class Encoder(Network):
     """Windows, float (n, 1000), to representations, (n, 128).
 
-    Windows do not see each other, so that encoding them in chunks changes nothing but speed
-    and memory.
+    Windows do not see each other, but for the batch norm of patches while it trains; so encoding
+    them in chunks behind that norm changes nothing but speed and memory.
     """
 
     architecture = "encoder"
@@ -87,37 +88,51 @@ class Encoder(Network):
         after_embedding = settings.norm == "embedding"
         self.chunk = settings.chunk
         self.embedding = nn.Sequential(
-            nn.LayerNorm(PATCH),
+            nn.LayerNorm(PATCH) if settings.patch_norm == "layer" else PatchBatchNorm(PATCH),
             nn.Linear(PATCH, WIDTH),
             nn.LayerNorm(WIDTH) if after_embedding else nn.Identity(),
         )
         self.blocks = nn.Sequential(*(Block() for _ in range(BLOCKS)))
         self.norm = nn.Identity() if after_embedding else nn.LayerNorm(WIDTH)
         self.register_buffer("positions", sine_cosine_positions(TOKENS, WIDTH), persistent=False)
-        self._initialise()
+        self._initialise(settings.initial)
 
     def forward(self, windows: Tensor) -> Tensor:
         """Return the mean over each window's 50 tokens, (n, 128)."""
         if windows.ndim != 2 or windows.shape[1] != WINDOW:
             raise ValueError(f"expected windows of shape (n, {WINDOW}), got {tuple(windows.shape)}")
         size = self.chunk or (_CPU_CHUNK if windows.device.type == "cpu" else len(windows))
+        patches = self._normalised_patches(windows)
         if len(windows) <= size:
-            return self.encode(windows)
+            return self._encode(patches)
         starts = range(0, len(windows), size)
-        return torch.cat([self.encode(windows[start : start + size]) for start in starts])
+        return torch.cat([self._encode(patches[start : start + size]) for start in starts])
 
     def encode(self, windows: Tensor) -> Tensor:
         """Return the representations of all windows at once, whatever the chunk."""
-        tokens = self.embedding(windows.reshape(-1, TOKENS, PATCH)) + self.positions
+        return self._encode(self._normalised_patches(windows))
+
+    def _normalised_patches(self, windows: Tensor) -> Tensor:
+        """Return patches, (n, 50, 20), of all windows: batch statistics know no chunks."""
+        patches: Tensor = self.embedding[0](windows.reshape(-1, TOKENS, PATCH))
+        return patches
+
+    def _encode(self, patches: Tensor) -> Tensor:
+        tokens = self.embedding[1:](patches) + self.positions
         return self.norm(self.blocks(tokens)).mean(dim=1)
 
-    def _initialise(self) -> None:
+    def _initialise(self, initial: str) -> None:
+        if initial == "torch":
+            return
         for name, module in self.named_modules():
             if isinstance(module, nn.Linear):
-                # Patches enter normalised: this makes their tokens as large as the positions
-                # they are added to, also where no norm follows the linear layer.
-                std = PATCH**-0.5 if name.startswith("embedding") else 0.02
-                nn.init.trunc_normal_(module.weight, std=std, a=-2 * std, b=2 * std)
+                if initial == "xavier":
+                    nn.init.xavier_uniform_(module.weight)
+                else:
+                    # Patches enter normalised: this makes their tokens as large as the positions
+                    # they are added to, also where no norm follows the linear layer.
+                    std = PATCH**-0.5 if name.startswith("embedding") else 0.02
+                    nn.init.trunc_normal_(module.weight, std=std, a=-2 * std, b=2 * std)
                 nn.init.zeros_(module.bias)
 
 

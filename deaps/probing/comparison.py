@@ -12,6 +12,7 @@ from deaps import evaluation
 from deaps.benchmark_registry import all_benchmarks
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
+from deaps.data_part import DataPart
 from deaps.experiment import Experiment
 from deaps.probing.labelled_windows import NotRunError
 from deaps.probing.plan import Plan, plan_benchmark
@@ -29,6 +30,11 @@ class OutcomeKey(NamedTuple):
 Outcomes = dict[OutcomeKey, evaluation.Outcome]
 
 
+def configured_benchmarks(settings: BenchmarkSettings) -> list[Benchmark]:
+    """Return the benchmarks that the settings give data sets to, in the order of the report."""
+    return [each for each in all_benchmarks().values() if each.datasets(settings)]
+
+
 def plan_benchmarks(
     index: duckdb.DuckDBPyConnection,
     settings: BenchmarkSettings,
@@ -40,7 +46,7 @@ def plan_benchmarks(
     ``roots`` says where each configured data set lies, ``labels`` its name for people.
     """
     plans, not_run = {}, {}
-    for benchmark in all_benchmarks().values():
+    for benchmark in configured_benchmarks(settings):
         try:
             plans[benchmark.name] = plan_benchmark(benchmark, index, settings, labels)
         except NotRunError as error:
@@ -57,7 +63,8 @@ def _missing_data(
     labels: evaluation.DatasetLabels,
 ) -> str | None:
     """Return which data set of the benchmark is missing, and where it was expected."""
-    for dataset in benchmark.datasets(settings):
+    for source in benchmark.datasets(settings):
+        dataset = DataPart.parse(source).dataset
         if dataset not in roots:
             return f"{labels[dataset]} was not available: data.{dataset} is not set"
         if not roots[dataset].exists():
@@ -101,20 +108,20 @@ def benchmark_records(
     """Return every benchmark as the report shows it, also those that were not run."""
     return tuple(
         evaluation.BenchmarkRecord(
-            name=name,
+            name=benchmark.name,
             title=benchmark.title,
             protocol=benchmark.protocol(settings, labels),
             classes=benchmark.classes,
             reported=benchmark.reported,
-            not_run=not_run.get(name),
-            facts=plans[name].facts if name in plans else None,
+            not_run=not_run.get(benchmark.name),
+            facts=plans[benchmark.name].facts if benchmark.name in plans else None,
             outcomes=tuple(
                 outcome
                 for key, outcome in outcomes.items()
-                if key.benchmark == name and key.step is None
+                if key.benchmark == benchmark.name and key.step is None
             ),
         )
-        for name, benchmark in all_benchmarks().items()
+        for benchmark in configured_benchmarks(settings)
     )
 
 

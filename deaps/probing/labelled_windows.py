@@ -8,6 +8,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from deaps.data_part import DataPart, require_parts
 from deaps.probing.examples import Examples, Windows
 from storage.errors import DeapsError
 
@@ -27,7 +28,7 @@ SELECTION = """
         SELECT recording_id, string_agg(sha256, ' ' ORDER BY path) AS content
         FROM sources WHERE role = 'signal' GROUP BY recording_id
     ) s USING (recording_id)
-    WHERE r.status = 'ok' AND r.dataset = $dataset
+    WHERE r.status = 'ok' AND r.dataset = $dataset AND ($part IS NULL OR r.split = $part)
 """
 """Windows that pass the gate, with what is known of them. A rhythm counts where it covers the
 whole window."""
@@ -36,27 +37,46 @@ Columns = dict[str, NDArray[Any]]
 
 
 def select_windows(
-    index: duckdb.DuckDBPyConnection, dataset: str, condition: str = "true", **values: object
+    index: duckdb.DuckDBPyConnection, source: str, condition: str = "true", **values: object
 ) -> Columns:
-    """Return the windows of a data set that fulfil a condition in SQL, by recording and row.
+    """Return the windows that fulfil a condition in SQL, by recording and row.
+
+    ``source`` is a data set, or a part of it such as ``cpsc2021:set-II``.
 
     Raises
     ------
     NotRunError
         If the data set is not in the index.
+    NoSuchPartError
+        If it is, but without that part.
     """
-    require(index, dataset)
+    wanted = DataPart.parse(source)
+    _require_windows(index, wanted)
     sql = f'SELECT * FROM ({SELECTION}) WHERE {condition} ORDER BY recording_id, "row"'  # noqa: S608 - conditions are ours
-    columns = index.execute(sql, {"dataset": dataset, **values}).fetchnumpy()
+    values |= {"dataset": wanted.dataset, "part": wanted.part}
+    columns = index.execute(sql, values).fetchnumpy()
     return {name: np.ma.filled(column, None) for name, column in columns.items()}
 
 
-def require(index: duckdb.DuckDBPyConnection, dataset: str) -> None:
-    """Refuse a data set without windows in the index."""
+def _require_windows(index: duckdb.DuckDBPyConnection, wanted: DataPart) -> None:
+    """Refuse a data set without windows in the index, and a part that it does not have."""
     sql = "SELECT count(*) FROM recordings WHERE dataset = $dataset AND n_windows > 0"
-    row = index.execute(sql, {"dataset": dataset}).fetchone()
+    row = index.execute(sql, {"dataset": wanted.dataset}).fetchone()
     if row is None or row[0] == 0:
-        raise NotRunError(f"no windows of data set {dataset} in the index")
+        raise NotRunError(f"no windows of data set {wanted.dataset} in the index")
+    require_parts(index, [str(wanted)], setting="benchmarks")
+
+
+def draw_windows(columns: Columns, each: int, seed: int) -> Columns:
+    """Return at most ``each`` windows of every subject, in their order."""
+    rng = np.random.Generator(np.random.Philox(key=[seed, 1]))
+    order = rng.permutation(len(columns["row"]))
+    by_subject = order[np.argsort(columns["subject"][order].astype(str), kind="stable")]
+    names = columns["subject"][by_subject].astype(str)
+    first = np.concatenate([[True], names[1:] != names[:-1]]) if len(names) else np.zeros(0, bool)
+    starts = np.maximum.accumulate(np.where(first, np.arange(len(names)), 0))
+    kept = np.sort(by_subject[np.arange(len(names)) - starts < each])
+    return {name: column[kept] for name, column in columns.items()}
 
 
 def window_examples(columns: Columns, labels: NDArray[np.integer], side: str = "") -> Examples:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from deaps import evaluation
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
+from deaps.data_part import DataPart
 from deaps.probing.examples import Examples, Fold, Windows
 from deaps.probing.scores import (
     count_predictions,
@@ -106,6 +107,7 @@ def _label_versions(
     index: duckdb.DuckDBPyConnection, datasets: tuple[str, ...], labels: evaluation.DatasetLabels
 ) -> str | None:
     sql = "SELECT dataset, label_source FROM datasets WHERE list_contains($names, dataset)"
-    sources = index.execute(sql, {"names": list(datasets)}).fetchall()
+    names = [DataPart.parse(name).dataset for name in datasets]
+    sources = index.execute(sql, {"names": names}).fetchall()
     texts = [f"{labels[dataset]}: {source}" for dataset, source in sorted(sources) if source]
     return "; ".join(texts) or None

@@ -113,7 +113,10 @@ class Sampler:
             raise ValueError(f"batch is {batch}; expected 1 or more")
         self.pool, self.views, self.batch, self.seed = pool, views, batch, seed
         self._rule = _rule(pool, views, settings)
-        serving = pool.by_subject[self._rule.serves[pool.by_subject]]
+        serves = self._rule.serves
+        if settings.subjects == "paired" and views is not Views.QUADRUPLE:
+            serves = serves & _of_paired(pool, settings)
+        serving = pool.by_subject[serves[pool.by_subject]]
         subjects, first = np.unique(pool.subjects[serving], return_index=True)
         if not len(subjects):
             raise NotEnoughDataError(_no_subject(pool, views, settings, self._rule))
@@ -183,6 +186,17 @@ def _with_partners(rng: Generator, drawn: Drawn) -> Drawn:
     partner = np.empty_like(order)
     partner[order] = np.roll(order, -1)
     return Drawn(*(np.concatenate([part, part[partner]], axis=1) for part in drawn))
+
+
+def _of_paired(pool: WindowPool, settings: SamplingSettings) -> NDArray[np.bool_]:
+    """Return which recordings are of people from whom DEAPS can draw, (recordings,).
+
+    Where nobody gives a triplet, such as on recordings of ten seconds, everybody stays.
+    """
+    drawn_from = np.unique(pool.subjects[_rule(pool, Views.QUADRUPLE, settings).serves])
+    if not len(drawn_from):
+        return np.ones(len(pool.subjects), bool)
+    return np.isin(pool.subjects, drawn_from)
 
 
 def _rule(pool: WindowPool, views: Views, settings: SamplingSettings) -> Rule:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deaps.data_part import DataPart, require_parts
 from storage.errors import DeapsError
 from storage.schema import WINDOW_S, Quality, Status
 from storage.snapshot import open_index, sql_literal
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
     from deaps.config import SamplingSettings
 
 _RECORDINGS = """
@@ -89,10 +88,10 @@ def load_pool(index: Path | str, settings: SamplingSettings) -> WindowPool:
     """
     _check_qualities(settings.qualities)
     with open_index(index) as connection:
-        _check_datasets(connection, settings.datasets)
+        require_parts(connection, settings.datasets, setting="sampling.datasets")
         chosen = f"status = {sql_literal(Status.OK)}"
         if settings.datasets:
-            chosen += f" AND dataset IN ({_literals(settings.datasets)})"
+            chosen += f" AND ({' OR '.join(map(_is_of_part, settings.datasets))})"
         recordings = connection.execute(_RECORDINGS.format(chosen=chosen)).fetchnumpy()
         # Several threads deliver the table's parts in any order (DuckDB 2.0), and ORDER BY takes
         # twice the memory; one thread keeps the publisher's order, which is the one wanted.
@@ -194,14 +193,12 @@ def _check_qualities(qualities: Iterable[str]) -> None:
         raise NotEnoughDataError(message)
 
 
-def _check_datasets(connection: DuckDBPyConnection, datasets: Iterable[str]) -> None:
-    rows = connection.execute("SELECT DISTINCT dataset FROM recordings ORDER BY 1").fetchall()
-    known = [str(name) for (name,) in rows]
-    unknown = sorted(set(datasets) - set(known))
-    if unknown:
-        found = _listed(known) or "no recordings"
-        message = f"sampling.datasets has {_listed(unknown)}; the index has {found}"
-        raise NotEnoughDataError(message)
+def _is_of_part(name: str) -> str:
+    wanted = DataPart.parse(name)
+    condition = f"dataset = {sql_literal(wanted.dataset)}"
+    return (
+        condition if wanted.part is None else f"{condition} AND split = {sql_literal(wanted.part)}"
+    )
 
 
 def _nothing_usable(settings: SamplingSettings, n_recordings: int) -> str:

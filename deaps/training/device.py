@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import torch
 
+from deaps.training.precision import Precision
 from storage.errors import DeapsError
-
-Precision = Literal["auto", "float32", "bfloat16", "float16"]
 
 
 class DeviceError(DeapsError):

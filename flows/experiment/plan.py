@@ -10,6 +10,7 @@ from deaps.evaluation import Ablation, AblationRow
 from deaps.experiment import Experiment, Trained
 from deaps.method_registry import DEAPS, find_method
 from deaps.paper import FEATURES, LADDER, SPAN_S
+from deaps.training.precision import settle_precision
 from deaps.training.run_folder import TrainingPlan
 from flows.config import Settings, overridden
 
@@ -48,11 +49,13 @@ def training_plan(settings: Settings, method: str) -> TrainingPlan:
         tfc=settings.tfc,
         own=settings.methods.of(method),
     )
+    # Settled here, so that a run's name tells which numbers it was computed with.
+    precision = settle_precision(settings.training.precision, settings.execution.device)
     return TrainingPlan(
         method=method,
         model=model,
         sampling=settings.sampling,
-        training=settings.training,
+        training=settings.training.model_copy(update={"precision": precision}),
         normalise=settings.store.normalise,
     )
 

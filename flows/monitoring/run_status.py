@@ -55,7 +55,7 @@ def _status(folder: Path) -> RunStatus:
     # TOML's and pydantic's errors are ValueErrors.
     except (DeapsError, OSError, ValueError, KeyError):
         return RunStatus(folder.name, "", "unreadable", 0, 0, at, "")
-    row = _last_row(folder)
+    row = last_row(folder)
     state = _state(run, row, time.time() - written)
     step = run.plan.iterations if state == "finished" else int(row.get("step", 0))
     return RunStatus(
@@ -78,7 +78,7 @@ def _last_written(folder: Path) -> float:
     return next(path.stat().st_mtime for path in paths if path.exists())
 
 
-def _last_row(folder: Path) -> dict[str, Any]:
+def last_row(folder: Path) -> dict[str, Any]:
     """Return the last row of metrics, empty without one; a row cut short by a kill is none."""
     for line in reversed(read_tail(folder / LINES_NAME, _TAIL_BYTES)):
         try:

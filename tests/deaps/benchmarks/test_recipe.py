@@ -148,4 +148,4 @@ def test_it_joins_by_an_entry_point(tmp_path: Path) -> None:
 
 def test_the_papers_benchmarks_are_followed_as_the_paper_has_it() -> None:
     followed = [benchmark.name for benchmark in all_benchmarks().values() if benchmark.followed]
-    assert followed == ["afib-transfer", "challenge2017", "inner-folds", "inner-few"]
+    assert followed == ["afib-transfer", "challenge2017", "inner-folds", "inner-few", "inner-afib"]

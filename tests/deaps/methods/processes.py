@@ -11,7 +11,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from deaps.config import DeapsSettings, ModelSettings, TfcSettings
+from deaps.config import DeapsSettings, EncoderSettings, ModelSettings, TfcSettings
 from deaps.method_registry import PAPER_METHODS
 from deaps.methods import build_method
 from deaps.methods.interface import Method
@@ -21,6 +21,10 @@ from tests.deaps.sampling.made_batches import made_batch
 WORLD = 2
 CASES = {name: (name, ModelSettings()) for name in PAPER_METHODS} | {
     "covariance rung": ("deaps", ModelSettings(deaps=DeapsSettings(gradual=False))),
+    "batch-normalised patches": (
+        "deaps",
+        ModelSettings(encoder=EncoderSettings(patch_norm="batch")),
+    ),
     "tf-c across the batch": ("tf-c", ModelSettings(tfc=TfcSettings(attention="batch"))),
 }
 

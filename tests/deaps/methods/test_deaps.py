@@ -52,14 +52,15 @@ def test_terms_add_up_to_the_loss() -> None:
 
 def test_byol_has_the_static_loss_alone() -> None:
     terms = Byol(ModelSettings())(made_batch(Views.PAIR))
-    assert set(terms) == {"loss", "static"}
+    assert set(terms) == {"loss", "static", "static_variance", "static_correlation"}
     assert terms["loss"] == terms["static"]
 
 
 def test_covariance_rung_has_one_projector_and_two_terms() -> None:
     method = made(gradual=False)
     assert list(method.projectors) == list(method.predictors) == ["static"]
-    assert set(method(made_batch(Views.PAIR))) == {"loss", "static", "covariance"}
+    terms = set(method(made_batch(Views.PAIR)))
+    assert terms == {"loss", "static", "covariance", "static_variance", "static_correlation"}
 
 
 @pytest.mark.parametrize("switch", [{"masked": False}, {"mask_source": "projection"}])

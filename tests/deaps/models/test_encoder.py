@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 import torch
 
 from deaps.config import EncoderSettings
 from deaps.models.encoder import Encoder, attend, sine_cosine_positions
+from deaps.models.patch_norm import PatchBatchNorm
 
 WINDOWS = torch.randn(7, 1000, generator=torch.Generator().manual_seed(0))
 
@@ -67,3 +68,59 @@ def test_attention_of_a_cpu_equals_the_fused_one() -> None:
     query, key, value = torch.randn(3, 2, 4, 50, 32)
     fused = torch.nn.functional.scaled_dot_product_attention(query, key, value)
     torch.testing.assert_close(attend(query, key, value), fused)
+
+
+@pytest.mark.parametrize("norm", ["embedding", "final"])
+@pytest.mark.parametrize("patch_norm", ["layer", "batch"])
+def test_every_norm_fits_the_papers_count(norm: Any, patch_norm: Any) -> None:
+    encoder = Encoder(EncoderSettings(norm=norm, patch_norm=patch_norm))
+    assert sum(p.numel() for p in encoder.parameters() if p.requires_grad) == 1_192_616
+
+
+@pytest.mark.parametrize(
+    ("patch_norm", "norm", "sees"),
+    [("layer", "final", False), ("batch", "final", True), ("batch", "embedding", False)],
+)
+def test_amplitude_is_seen_where_no_layer_norm_follows_batch_normalised_patches(
+    patch_norm: Any, norm: Any, sees: bool
+) -> None:
+    encoder = Encoder(EncoderSettings(patch_norm=patch_norm, norm=norm)).eval()
+    gains = torch.rand(7, 50, 1).add(0.5).expand(-1, -1, 20).reshape(7, 1000)
+    change = (encoder(WINDOWS * gains) - encoder(WINDOWS)).abs().max()
+    assert (change > 1e-2) == sees
+
+
+def test_batch_normalised_patches_equal_torchs_batch_norm() -> None:
+    ours, theirs = PatchBatchNorm(20), torch.nn.BatchNorm1d(20)
+    for patches in torch.randn(3, 8, 50, 20) * 3 + 1:
+        expected = theirs(patches.flatten(0, 1)).reshape(8, 50, 20)
+        torch.testing.assert_close(ours(patches), expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(ours.running_mean, theirs.running_mean)
+    torch.testing.assert_close(ours.running_var, theirs.running_var)
+    patches = torch.randn(2, 50, 20)
+    expected = theirs.eval()(patches.flatten(0, 1)).reshape(2, 50, 20)
+    torch.testing.assert_close(ours.eval()(patches), expected)
+
+
+@pytest.mark.parametrize("chunk", [1, 3])
+def test_batch_statistics_know_no_chunks(chunk: int) -> None:
+    settings = [EncoderSettings(patch_norm="batch", chunk=size) for size in (7, chunk)]
+    whole, chunked = map(Encoder, settings)
+    chunked.load_state_dict(whole.state_dict())
+    torch.testing.assert_close(chunked(WINDOWS), whole(WINDOWS), atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("initial", "std"),
+    [
+        ("truncated", 0.0176),
+        ("xavier", (2 / (128 + 512)) ** 0.5),
+        ("torch", (1 / (3 * 128)) ** 0.5),
+    ],
+)
+def test_initial_weights_have_their_deviation(initial: Any, std: float) -> None:
+    """A normal cut at two deviations has 0.88 of its own; a uniform of +-a has a / sqrt(3)."""
+    torch.manual_seed(0)
+    first: Any = Encoder(EncoderSettings(initial=initial)).blocks[0]
+    weight = first.perceptron[0].weight
+    assert float(weight.detach().std()) == pytest.approx(std, rel=0.02)

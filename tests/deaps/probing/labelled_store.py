@@ -16,7 +16,13 @@ from storage.schema import RecordingRow, Sex
 from tests.storage.made_store import make_row, publish_rows, write_recording
 
 SETTINGS = BenchmarkSettings(
-    gender="shhs", gender_subjects=20, few_recordings=2, few_draws=3, bootstrap=50
+    afib_inner="afdb",
+    gender="shhs",
+    gender_subjects=20,
+    folds=3,
+    few_recordings=2,
+    few_draws=3,
+    bootstrap=50,
 )
 
 

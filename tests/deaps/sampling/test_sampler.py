@@ -166,3 +166,15 @@ def test_subjects_of_equal_name_in_two_data_sets_are_two() -> None:
     pool = pool_of([whole("1", 1, 30, "x"), whole("1", 2, 30, "y")])
     assert pool.subjects.tolist() == [0, 1]
     assert Sampler(pool, Views.SINGLE, SETTINGS, batch=2, seed=0).subjects.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("views", [Views.PAIR, Views.ADJACENT, Views.PARTNER, Views.SINGLE])
+def test_every_method_draws_from_the_people_that_deaps_draws_from(views: Views) -> None:
+    alone, short = [whole("alone", 1, 30)], [whole("short", v, 5) for v in (1, 2)]
+    pool = pool_of([*two_visits(3), *alone, *short])
+    deaps = Sampler(pool, Views.QUADRUPLE, SamplingSettings(), batch=2, seed=0)
+    assert len(deaps.subjects) == 3
+    paired = Sampler(pool, views, SamplingSettings(), batch=2, seed=0)
+    assert paired.subjects.tolist() == deaps.subjects.tolist()
+    everybody = Sampler(pool, views, SamplingSettings(subjects="all"), batch=2, seed=0)
+    assert len(everybody.subjects) == (4 if views is Views.PAIR else 5)

@@ -111,7 +111,7 @@ def test_settings_that_the_index_does_not_know_are_named(
     tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     publish_visits(tmp_path, [whole("a", 1, 4, "x"), whole("a", 1, 5, "y"), whole("b", 1, 6, "y")])
-    with pytest.raises(NotEnoughDataError, match=message):
+    with pytest.raises(DeapsError, match=message):
         load_pool(tmp_path, SamplingSettings.model_validate(changes))
 
 

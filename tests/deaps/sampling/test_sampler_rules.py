@@ -128,7 +128,12 @@ def test_what_is_drawn_is_allowed_and_who_can_be_drawn_is(
     possible = all_samples(list(windows.values()), views, allowed)
     subjects = {sample[0].subject for sample in possible}
     chosen = SamplingSettings.model_validate(
-        {"triplet_span_s": SPAN_S, "distance_s": DISTANCE_S, "pairing": pairing}
+        {
+            "triplet_span_s": SPAN_S,
+            "distance_s": DISTANCE_S,
+            "pairing": pairing,
+            "subjects": "all",
+        }
     )
     if not windows:
         return
