@@ -28,9 +28,13 @@ class DatasetLabels(dict[str, str]):
 
 
 class Record(BaseModel):
-    """A part of the document; an unknown key is an error, so that old files are noticed."""
+    """A part of the document.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    An unknown key is an error, so that old files are noticed. So is a number that is not finite:
+    JSON has none, and null in its place would be noticed by the next reader alone.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Representation(Record):

@@ -26,7 +26,9 @@ def maker(steps: dict[str, list[int]]) -> tuple[ExhibitMaker, Outcomes]:
         for file in files
     }
     nothing: Any = None
-    return ExhibitMaker(nothing, nothing, PLANS, files, methods=list(steps), seed=0), outcomes
+    return ExhibitMaker(
+        nothing, nothing, PLANS, files, methods=list(steps), labels={}, seed=0
+    ), outcomes
 
 
 def source(step: int) -> FeatureSource:

@@ -67,3 +67,12 @@ def test_attention_of_a_cpu_equals_the_fused_one() -> None:
     query, key, value = torch.randn(3, 2, 4, 50, 32)
     fused = torch.nn.functional.scaled_dot_product_attention(query, key, value)
     torch.testing.assert_close(attend(query, key, value), fused)
+
+
+def test_gain_and_offset_of_a_window_change_nothing() -> None:
+    """Which is why `store.normalise` has no effect on it."""
+    torch.manual_seed(0)
+    encoder = Encoder().eval()
+    gains = torch.tensor([0.2, 0.5, 0.8, 1.0, 1.5, 3.0, 9.0]).unsqueeze(1)
+    plain, changed = encoder(WINDOWS), encoder(gains * WINDOWS + gains)
+    assert (changed - plain).abs().max() < 1e-3 * plain.std()
