@@ -1,7 +1,7 @@
 """The record of one evaluation: all that the report shows, as one document.
 
 `deaps evaluate` writes it as ``reports/<id>/evaluation.json``; `deaps report` reads nothing else.
-Numbers are stored as measured, shares as fractions of one. What was not run says why.
+Numbers are stored as measured, shares as fractions of one. What was not run carries the reason.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ class EmbeddingMap(Record):
 
 
 class Trial(Record):
-    """A choice that was tried, with what the inner folds said."""
+    """A choice that was tried, with its figures on the inner folds."""
 
     name: str
     changed: str

@@ -22,13 +22,13 @@ def afib_examples(
     condition = "rhythm IS NOT NULL AND NOT list_contains($excluded, rhythm)"
     columns = select_windows(index, dataset, condition, excluded=list(settings.afib_excluded))
     is_afib = columns["rhythm"] == AFIB
-    found = window_examples(columns, is_afib, side)
+    examples = window_examples(columns, is_afib, side)
     if dataset in settings.afib_recordings_only:
         with_afib = np.unique(columns["recording_id"][is_afib])
-        found = found.keep(np.isin(columns["recording_id"], with_afib))
-    if len(np.unique(found.labels)) < len(CLASSES):
-        raise NotRunError(f"data set {dataset} has not both AFib and other rhythms labelled")
-    return found
+        examples = examples.keep(np.isin(columns["recording_id"], with_afib))
+    if len(np.unique(examples.labels)) < len(CLASSES):
+        raise NotRunError(f"data set {dataset} does not have both AFib and other rhythms labelled")
+    return examples
 
 
 def describe_recordings(dataset: str, settings: BenchmarkSettings, labels: DatasetLabels) -> str:

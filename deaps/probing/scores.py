@@ -161,9 +161,9 @@ def _behind(counts: Counts, figure: int) -> int:
 
 
 def _score(name: str, value: float, drawn: NDArray[np.float64], n: int) -> Score:
-    known = drawn[np.isfinite(drawn)]
+    finite = drawn[np.isfinite(drawn)]
     # Without a draw that has examples of the class, there is no interval.
-    low, high = np.percentile(known, _INTERVAL).tolist() if len(known) else (None, None)
+    low, high = np.percentile(finite, _INTERVAL).tolist() if len(finite) else (None, None)
     return Score(metric=name, value=float(value), low=low, high=high, n=n)
 
 

@@ -53,8 +53,8 @@ class WindowPool:
     offsets
         int64 (recordings + 1,).
     recording_ids, subjects, visits
-        int32, int64, int32 (recordings,): ids in the index, and whose recording of which visit
-        it is. Only recordings with usable windows are listed.
+        int32, int64, int32 (recordings,): id in the index, subject and visit of each
+        recording. Only recordings with usable windows are listed.
     by_subject
         int64 (recordings,): recordings in order of subject, then visit.
     datasets
@@ -187,20 +187,20 @@ def _check_starts(recordings: NDArray[np.int32], places: NDArray[np.int32]) -> N
 
 
 def _check_qualities(qualities: Iterable[str]) -> None:
-    known = list(map(str, Quality))
-    unknown = sorted(set(qualities) - set(known))
+    allowed = list(map(str, Quality))
+    unknown = sorted(set(qualities) - set(allowed))
     if unknown:
-        message = f"sampling.qualities has {_listed(unknown)}; allowed are {_listed(known)}"
+        message = f"sampling.qualities has {_listed(unknown)}; allowed are {_listed(allowed)}"
         raise NotEnoughDataError(message)
 
 
 def _check_datasets(connection: DuckDBPyConnection, datasets: Iterable[str]) -> None:
     rows = connection.execute("SELECT DISTINCT dataset FROM recordings ORDER BY 1").fetchall()
-    known = [str(name) for (name,) in rows]
-    unknown = sorted(set(datasets) - set(known))
+    present = [str(name) for (name,) in rows]
+    unknown = sorted(set(datasets) - set(present))
     if unknown:
-        found = _listed(known) or "no recordings"
-        message = f"sampling.datasets has {_listed(unknown)}; the index has {found}"
+        in_index = _listed(present) or "no recordings"
+        message = f"sampling.datasets has {_listed(unknown)}; the index has {in_index}"
         raise NotEnoughDataError(message)
 
 

@@ -12,7 +12,7 @@ Precision = Literal["auto", "float32", "bfloat16", "float16"]
 
 
 class DeviceError(DeapsError):
-    """A device that was asked for and is not there."""
+    """The device asked for is not available on this machine."""
 
 
 def choose_device(name: str) -> torch.device:
@@ -21,7 +21,7 @@ def choose_device(name: str) -> torch.device:
     Raises
     ------
     DeviceError
-        If it is not there; the message lists what is.
+        If it is not available; the message lists those that are.
     """
     present = available_devices()
     if name == "auto":

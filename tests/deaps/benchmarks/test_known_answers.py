@@ -99,7 +99,7 @@ def test_gender_may_take_all_windows_of_all_subjects(store: Path) -> None:
 
 def test_too_few_subjects_for_gender_are_told(store: Path) -> None:
     plan = planned(store, "gender", SETTINGS.model_copy(update={"gender_subjects": 1549}))
-    assert plan.facts.removed == ("24 of the 1,549 subjects asked for are there",)
+    assert plan.facts.removed == ("only 24 of the 1,549 subjects asked for have usable windows",)
 
 
 def test_challenge_drops_noisy_recordings_and_averages_windows(store: Path) -> None:
