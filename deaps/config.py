@@ -1,7 +1,7 @@
 """Settings of encoder, methods, sampling and training.
 
 Each default, unit and explanation of a setting lives here and nowhere else. Defaults are the
-paper's; what the paper leaves open and is argued elsewhere is a key all the same.
+paper's; what the paper leaves open is a setting, too.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class ContrastSettings(SettingsSection):
     """Of the beta distribution that mixing shares come from (its authors' notebook has 1.0)."""
 
     mixing_partner: Literal["batch", "subject"] = "batch"
-    """Where a window's partner comes from: the batch, as its authors do, or the same subject."""
+    """Where a window's partner comes from: the batch, as in its authors' code, or its subject."""
 
     exclude_same_subject: bool = True
     """Leave other windows of a row's subject out of PCLR's denominator: with few subjects they

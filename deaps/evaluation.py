@@ -1,7 +1,7 @@
 """The record of one evaluation: all that the report shows, as one document.
 
 `deaps evaluate` writes it as ``reports/<id>/evaluation.json``; `deaps report` reads nothing else.
-Numbers are stored as measured, shares as fractions of one. What was not run says why.
+Numbers are stored as measured, shares as fractions of one. What was not run carries the reason.
 """
 
 from __future__ import annotations
@@ -28,9 +28,13 @@ class DatasetLabels(dict[str, str]):
 
 
 class Record(BaseModel):
-    """A part of the document; an unknown key is an error, so that old files are noticed."""
+    """A part of the document.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    An unknown key is an error, so that old files are noticed. So is a number that is not finite:
+    JSON has none, and null in its place would be noticed by the next reader alone.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Representation(Record):
@@ -246,7 +250,7 @@ class EmbeddingMap(Record):
 
 
 class Trial(Record):
-    """A choice that was tried, with what the inner folds said."""
+    """A choice that was tried, with its figures on the inner folds."""
 
     name: str
     changed: str

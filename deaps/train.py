@@ -92,7 +92,7 @@ def train_run(
                 train_rank_zero(state, loader, done, progress)
             else:
                 # The same steps with the same weights; only the first process writes.
-                for _ in steps(state, loader, done):
+                for _ in take_steps(state, loader, done):
                     pass
     return run
 
@@ -107,7 +107,7 @@ def train_rank_zero(
         keep_earlier_encoder(state, 0)
     clock = StepClock(loader, done)
     with MetricsLog(run.folder, resume_step=done) as log:
-        for step, batch, terms in steps(state, loader, done):
+        for step, batch, terms in take_steps(state, loader, done):
             if step % training.metrics_every == 0 or step == total:
                 row = clock.row(step, batch, state.world) | metrics_row(state, batch, terms)
                 log.write(row)
@@ -124,15 +124,15 @@ def train_rank_zero(
     remove_checkpoints(run.folder)  # after the mark: a kill in between must not cost the training
 
 
-def steps(
+def take_steps(
     state: TrainingState, loader: BatchLoader, done: int
 ) -> Iterator[tuple[int, Batch, dict[str, Tensor]]]:
     """Take one step for each batch; yield its number, the batch and the terms of the loss."""
     for step, batch in enumerate(loader, start=done + 1):
-        yield step, batch, one_step(state, batch, step)
+        yield step, batch, take_step(state, batch, step)
 
 
-def one_step(state: TrainingState, batch: Batch, step: int) -> dict[str, Tensor]:
+def take_step(state: TrainingState, batch: Batch, step: int) -> dict[str, Tensor]:
     """Take one step of the optimiser, then move the teacher; return the loss terms."""
     training, optimizer, scaler = state.run.plan.training, state.optimizer, state.scaler
     for group in optimizer.param_groups:

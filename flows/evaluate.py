@@ -159,7 +159,7 @@ def list_features(state: ExperimentState, windows: Windows) -> list[FeatureFile]
     """Return the files of features that are compared: floors, then finished runs."""
     settings = state.settings
     normalise, seed = settings.store.normalise, settings.benchmarks.seed
-    floors = [FeatureSource("random", normalise, seed=seed)]
+    floors = [FeatureSource("random", normalise, seed=seed, settings=settings.encoder)]
     if settings.experiment.classical:
         floors.append(FeatureSource("classical", normalise))
     files = list(floor_files(settings.store.root, floors, windows, state.snapshot_id))

@@ -24,6 +24,9 @@ class StoreSettings(SettingsSection):
     """Folder of the store."""
     normalise: Normalisation = "recording"
     """``recording``: as stored; ``dataset``: by the data set's pooled mean and standard
-    deviation; ``window``: each window to zero mean and unit standard deviation."""
+    deviation; ``window``: each window to zero mean and unit standard deviation. The
+    encoder begins with a layer norm of each 200 ms, which takes out any gain and offset of a
+    window, so that this changes nothing but TF-C, which adds noise of a fixed size to a window,
+    and Mixing-Up, which adds windows to each other."""
     keep_logs_days: Annotated[int, Field(ge=1)] = 90
     """Days after which ``deaps gc`` removes a day's log."""

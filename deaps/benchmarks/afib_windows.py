@@ -35,7 +35,7 @@ def afib_examples(
         columns = draw_windows(columns, settings.windows_per_subject, settings.seed)
     is_afib = columns["rhythm"] == AFIB
     if is_afib.all() or not is_afib.any():
-        raise NotRunError(f"data set {source} has not both AFib and other rhythms labelled")
+        raise NotRunError(f"data set {source} does not have both AFib and other rhythms labelled")
     return window_examples(columns, is_afib, side)
 
 

@@ -25,11 +25,11 @@ def challenge_examples(
     columns = select_windows(index, settings.challenge, condition)
     labels = np.array([_LABELS[label] for label in columns["label"]], np.int8)
     sides = np.where(columns["split"] == "validation", "test", "train")
-    found, copies = without_copies_of_tested(recording_examples(columns, labels, sides))
+    examples, copies = without_copies_of_tested(recording_examples(columns, labels, sides))
     noisy = _count_noisy(index, settings.challenge)
     left_out = [f"{noisy:,} recordings labelled noisy"] if noisy else []
     left_out += [f"{copies:,} training copies of validation recordings"] if copies else []
-    return found, tuple(left_out)
+    return examples, tuple(left_out)
 
 
 def _count_noisy(index: duckdb.DuckDBPyConnection, dataset: str) -> int:
@@ -61,10 +61,12 @@ class Challenge2017(Benchmark):
         self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
     ) -> tuple[Examples, tuple[str, ...]]:
         """Return the recordings."""
-        found, left_out = challenge_examples(index, settings)
-        if set(found.sides) != {"train", "test"}:
-            raise NotRunError(f"data set {settings.challenge} has not both sides of the split")
-        return found, left_out
+        examples, left_out = challenge_examples(index, settings)
+        if set(examples.sides) != {"train", "test"}:
+            raise NotRunError(
+                f"data set {settings.challenge} does not have both training and validation"
+            )
+        return examples, left_out
 
     def folds(self, examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
         """Return the one split."""

@@ -69,7 +69,7 @@ class Gender(Benchmark):
             columns = draw_windows(columns, settings.gender_windows, settings.seed)
         labels = (columns["sex"] == "male").astype(np.int8)
         if len(np.unique(labels)) < len(self.classes):
-            raise NotRunError(f"data set {settings.gender} has not both sexes")
+            raise NotRunError(f"data set {settings.gender} does not have both sexes")
         return window_examples(columns, labels), left_out
 
     def folds(self, examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
@@ -81,14 +81,13 @@ def _draw_subjects(
     index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
 ) -> tuple[list[str], tuple[str, ...]]:
     source = DataPart.parse(settings.gender)
-    found = index.execute(_SUBJECTS, {"dataset": source.dataset, "part": source.part}).fetchnumpy()[
-        "subject"
-    ]
+    values = {"dataset": source.dataset, "part": source.part}
+    subjects = index.execute(_SUBJECTS, values).fetchnumpy()["subject"]
     wanted = settings.gender_subjects
-    if wanted == "all" or len(found) == wanted:
-        return found.tolist(), ()
-    if len(found) < wanted:
-        note = f"{len(found):,} of the {wanted:,} subjects asked for are there"
-        return found.tolist(), (note,)
+    if wanted == "all" or len(subjects) == wanted:
+        return subjects.tolist(), ()
+    if len(subjects) < wanted:
+        note = f"only {len(subjects):,} of the {wanted:,} subjects asked for have usable windows"
+        return subjects.tolist(), (note,)
     rng = np.random.Generator(np.random.Philox(key=[settings.seed, 0]))
-    return rng.choice(found, wanted, replace=False).tolist(), ()
+    return rng.choice(subjects, wanted, replace=False).tolist(), ()

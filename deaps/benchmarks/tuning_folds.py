@@ -22,8 +22,8 @@ from deaps.probing.folds import few_labels, subject_folds
 def _training_side(
     index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
 ) -> tuple[Examples, tuple[str, ...]]:
-    found, left_out = challenge_examples(index, settings)
-    return found.keep(found.sides == "train"), left_out
+    examples, left_out = challenge_examples(index, settings)
+    return examples.keep(examples.sides == "train"), left_out
 
 
 class InnerFolds(Benchmark):
@@ -76,9 +76,9 @@ class InnerFewLabels(InnerFolds):
         self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
     ) -> tuple[Examples, tuple[str, ...]]:
         """Return the training recordings, AFib or not."""
-        found, left_out = _training_side(index, settings)
-        is_afib = found.labels == CLASSES.index("AFib")
-        return replace(found, labels=is_afib.astype(np.int8)), left_out
+        examples, left_out = _training_side(index, settings)
+        is_afib = examples.labels == CLASSES.index("AFib")
+        return replace(examples, labels=is_afib.astype(np.int8)), left_out
 
     def folds(self, examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
         """Return the draws."""

@@ -33,20 +33,20 @@ def evolution_exhibit(
         With fewer than two different steps.
     """
     order = np.argsort(np.asarray(steps), kind="stable")
-    at, found = np.asarray(steps)[order], np.asarray(values, np.float64)[order]
+    at, figures = np.asarray(steps)[order], np.asarray(values, np.float64)[order]
     n_steps = len(np.unique(at))
     if n_steps < 2:
         raise NotShownError(f"{n_steps} different steps; a curve takes two")
     degree = max(1, min(degree, n_steps - 2))
     share = (at - at[0]) / (at[-1] - at[0])
     # On the domain itself: numpy would map it to -1 to 1, with the same curve.
-    curve = Polynomial.fit(share, found, degree, domain=[0, 1], window=[0, 1])
+    curve = Polynomial.fit(share, figures, degree, domain=[0, 1], window=[0, 1])
     places = np.linspace(0, 1, _CURVE_POINTS)
     return Evolution(
         representation=representation,
         benchmark=benchmark,
         steps=tuple(int(step) for step in at),
-        values=tuple(float(value) for value in found),
+        values=tuple(float(value) for value in figures),
         degree=degree,
         fitted_steps=plain_floats(at[0] + places * (at[-1] - at[0])),
         fitted=plain_floats(curve(places)),

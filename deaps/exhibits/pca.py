@@ -87,7 +87,7 @@ def subject_silhouette(
 ) -> float:
     """Return the mean silhouette of points by subject, over at most 4,000 windows.
 
-    A subject with one window counts 0, as Rousseeuw (1987) has it.
+    A subject with one window counts 0, as in Rousseeuw (1987).
     """
     drawn = stratified_sample(subjects, _COMPARED, seed=seed)
     if len(np.unique(subjects[drawn])) == len(drawn):

@@ -73,7 +73,7 @@ def decode_strips(map_: EmbeddingMap) -> NDArray[np.float64]:
 
 
 def lay_out(features: NDArray[np.floating], *, seed: int) -> tuple[NDArray[np.float64], str]:
-    """Return a place for each row, (n, 2), and how it was found, in words."""
+    """Return a place for each row, (n, 2), and how it was computed, in words."""
     n = len(features)
     if n < _FEWEST:
         raise NotShownError(f"{n} windows; a map takes {_FEWEST}")

@@ -22,7 +22,7 @@ GROUP BY r.dataset, r.visit, c.quality
 ORDER BY r.dataset, r.visit, c.quality
 """
 
-# Windows that the gate rejects have a class for want of a signal, not by their indices.
+# Windows that the gate rejects have a class because they have no signal, not by their indices.
 _RECORDINGS = """
 SELECT DISTINCT r.dataset, w.recording_id
 FROM passed_windows w JOIN recordings r USING (recording_id)

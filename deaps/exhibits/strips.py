@@ -73,10 +73,10 @@ def strip(caption: str, window: NDArray[np.floating]) -> Strip:
 
 def _grades(quality: list[str]) -> NDArray[np.int64]:
     """Return 0 for Excellent, and so on down."""
-    known = [str(name) for name in Quality]
-    if unknown := sorted(set(quality) - set(known)):
-        raise ValueError(f"quality is {unknown[0]!r}; allowed are {', '.join(known)}")
-    return np.array([known.index(name) for name in quality], np.int64)
+    allowed = [str(name) for name in Quality]
+    if unknown := sorted(set(quality) - set(allowed)):
+        raise ValueError(f"quality is {unknown[0]!r}; allowed are {', '.join(allowed)}")
+    return np.array([allowed.index(name) for name in quality], np.int64)
 
 
 def _counts(

@@ -1,4 +1,4 @@
-"""The gradual loss of DEAPS: a window in between lies in between in the dynamic features, too."""
+"""The gradual loss of DEAPS: dynamic features of a window lie between those of its neighbours."""
 
 from __future__ import annotations
 

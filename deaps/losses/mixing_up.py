@@ -1,4 +1,4 @@
-"""The loss of Mixing-Up: a mixture tells the shares of its two windows."""
+"""The loss of Mixing-Up: the shares of two windows can be read from their mixture."""
 
 from __future__ import annotations
 

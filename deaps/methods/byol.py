@@ -1,4 +1,4 @@
-"""BYOL: DEAPS without all that it adds."""
+"""BYOL: the part of DEAPS that DEAPS builds on."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ class Byol(Deaps):
     """Bootstrap Your Own Latent on pairs of one subject: the static loss alone.
 
     "The loss function only measures the similarities between the student/teacher output pairs."
-    The teacher's settings are those of DEAPS; what DEAPS adds is off, whatever they say.
+    The teacher's settings are those of DEAPS; what DEAPS adds is always off.
     """
 
     deviations = (
-        "Pairs are windows of two visits, without augmentations, as the paper's baseline has it.",
+        "Pairs are windows of two visits, without augmentations, as in the paper's baseline.",
     )
 
     def __init__(self, settings: ModelSettings) -> None:

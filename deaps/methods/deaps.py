@@ -48,7 +48,7 @@ class Deaps(Method):
     deviations: ClassVar[tuple[str, ...]] = (
         "Where the paper says nothing: the teacher's batch norms use the batch's statistics, and "
         "only parameters are averaged into it.",
-        "The mask compares the student's predictions, as the paper's algorithm has it.",
+        "The mask compares the student's predictions, as in the paper's algorithm.",
     )
 
     def __init__(self, settings: ModelSettings) -> None:

@@ -26,8 +26,8 @@ class EncoderSize(NamedTuple):
 class Method(nn.Module, ABC):
     """A self-supervised method: what a batch holds, the loss, and what is kept.
 
-    It is built from `ModelSettings`. The forward pass is the loss, so that
-    DistributedDataParallel can wrap a method as it is. Its name, its label and its number of
+    It is built from `ModelSettings`. The forward pass returns the loss, so that
+    DistributedDataParallel can wrap the method. Its name, its label and its number of
     steps are given to `register_method`.
     """
 
@@ -71,7 +71,7 @@ class Method(nn.Module, ABC):
 
     @classmethod
     def encoder_size(cls, settings: ModelSettings) -> EncoderSize:
-        """Return the size of the network, taken from a copy without memory for its weights."""
+        """Return the size of the network, measured on a copy without memory for weights."""
         with torch.device("meta"):
             encoder = cls.new_encoder(settings).eval()
             features = encoder(torch.empty(1, WINDOW_SAMPLES)).shape[1]

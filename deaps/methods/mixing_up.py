@@ -15,13 +15,13 @@ from deaps.sampling.batch import Batch, Views
 class MixingUp(Contrast):
     """Contrastive learning with mixtures as augmentation.
 
-    The partner is another sample of the batch, as the authors have it; the paper's sentence ("a
+    The partner is another sample of the batch, as in the authors' code; the paper's sentence ("a
     product of two time series from the same subject") is ``mixing_partner = "subject"``.
     """
 
     deviations = (
-        "The partner of a window comes from the batch, as its authors do; the DEAPS paper's "
-        "sentence says from the same subject (contrast.mixing_partner).",
+        "The partner of a window comes from the batch, as in its authors' code; the DEAPS "
+        "paper says from the same subject (contrast.mixing_partner).",
         "Encoder and projector are those of the other methods, not the authors' network.",
     )
 

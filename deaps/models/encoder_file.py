@@ -26,7 +26,7 @@ class EncoderFileError(DeapsError):
 
 
 def about_encoder(run: Run, encoder: Network, step: int) -> dict[str, str]:
-    """Return what an encoder's file says of itself."""
+    """Return the metadata of an encoder's file."""
     return {
         "architecture": encoder.architecture,
         "settings": encoder.settings.model_dump_json(),
@@ -39,7 +39,7 @@ def about_encoder(run: Run, encoder: Network, step: int) -> dict[str, str]:
 
 
 def read_about(path: Path) -> dict[str, str]:
-    """Return what an encoder's file says of itself.
+    """Return the metadata of an encoder's file.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def read_about(path: Path) -> dict[str, str]:
         If it is missing, not in safetensors format (a pickle is never loaded), or not ours.
     """
     if not path.is_file():
-        raise EncoderFileError(f"no encoder at {path}")
+        raise EncoderFileError(f"no encoder at {path}; those of a run are in RUN/encoders")
     try:
         with safe_open(path, framework="pt") as file:
             about = dict(file.metadata() or {})
@@ -56,7 +56,9 @@ def read_about(path: Path) -> dict[str, str]:
             f"{path} is not a safetensors file; pickles are not loaded"
         ) from None
     if not {"architecture", "settings"} <= about.keys():
-        raise EncoderFileError(f"{path} does not say that it is an encoder of this project")
+        raise EncoderFileError(
+            f"{path} is not an encoder of this project: its metadata lack architecture or settings"
+        )
     return about
 
 

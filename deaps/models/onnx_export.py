@@ -48,7 +48,10 @@ def export_onnx(encoder: Path | None, out: Path) -> float:
         )
         difference = _difference(module, temporary)
         if difference > _TOLERANCE:
-            raise DeapsError(f"the ONNX encoder differs from torch by {difference:.1e}")
+            raise DeapsError(
+                f"the ONNX encoder differs from torch by {difference:.1e}; "
+                f"at most {_TOLERANCE:.0e} is allowed, so that nothing was written"
+            )
     return difference
 
 
@@ -71,7 +74,7 @@ def _difference(module: torch.nn.Module, path: Path) -> float:
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     windows = np.random.default_rng(0).normal(size=(_WINDOWS_COMPARED, WINDOW_SAMPLES))
     given = windows.astype(np.float32)
-    (found,) = session.run(None, {"windows": given})
+    (actual,) = session.run(None, {"windows": given})
     with torch.inference_mode():
         expected = module(torch.from_numpy(given)).numpy()
-    return float(np.abs(found - expected).max())
+    return float(np.abs(actual - expected).max())

@@ -33,7 +33,7 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Examples of a benchmark, each array (n,) unless said otherwise.
+    """Examples of a benchmark, each array (n,) unless its comment gives another shape.
 
     An example is a window, or a recording whose windows' features are averaged.
     """

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from deaps.config import EncoderSettings
 from deaps.embed import embed_windows
 from deaps.floors.classical import classical_features
 from deaps.models.encoder import Encoder
@@ -22,23 +23,29 @@ from storage.digest import digest_of, file_sha256
 _VERSION = 1
 """Raised when the same source would give other features than before."""
 
+_DEFAULTS = EncoderSettings()
+
 
 @dataclass(frozen=True, slots=True)
 class FeatureSource:
     """What turns windows into features.
 
-    ``encoder`` is the file of a trained encoder, ``seed`` that of a random one's weights.
+    ``encoder`` is the file of a trained encoder; ``settings`` and ``seed`` make a random one.
     """
 
     kind: Literal["encoder", "random", "classical"]
     normalise: Normalisation
     encoder: Path | None = None
     seed: int = 0
+    settings: EncoderSettings = _DEFAULTS
 
     def digest(self) -> str:
         """Return a digest of all that the features depend on, beside the windows."""
         content = file_sha256(self.encoder) if self.encoder else ""
-        return digest_of(_VERSION, self.kind, self.normalise, content, self.seed)
+        # Chunks change no feature, and with the defaults the digest is that of earlier versions.
+        changed = self.settings.model_dump(exclude={"chunk"}, exclude_defaults=True)
+        parts = [changed] if changed else []
+        return digest_of(_VERSION, self.kind, self.normalise, content, self.seed, *parts)
 
     def features(
         self, windows: NDArray[np.float32], *, device: torch.device | str = "cpu"
@@ -48,14 +55,14 @@ class FeatureSource:
             return classical_features(windows)
         if self.encoder is not None:
             return embed_windows(_loaded(self.encoder), windows, device=device)
-        return embed_windows(random_encoder(self.seed), windows, device=device)
+        return embed_windows(random_encoder(self.seed, self.settings), windows, device=device)
 
 
-def random_encoder(seed: int) -> Encoder:
+def random_encoder(seed: int, settings: EncoderSettings) -> Encoder:
     """Return an encoder with fresh weights, the same for the same seed."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        return Encoder()
+        return Encoder(settings)
 
 
 @lru_cache(maxsize=1)

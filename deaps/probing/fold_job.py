@@ -1,4 +1,4 @@
-"""FoldJob and testing the classifier in one fold: what a worker is given, and what it does."""
+"""One fold of a benchmark: what a worker needs, and what it does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deaps.probing.plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class FoldJob:
-    """What of a plan a classifier needs: no names."""
+    """The part of a plan that a classifier needs; it holds no names."""
 
     labels: NDArray[np.int8]
     windows: Windows

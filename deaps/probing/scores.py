@@ -161,8 +161,10 @@ def _behind(counts: Counts, figure: int) -> int:
 
 
 def _score(name: str, value: float, drawn: NDArray[np.float64], n: int) -> Score:
-    low, high = np.nanpercentile(drawn, _INTERVAL)
-    return Score(metric=name, value=float(value), low=float(low), high=float(high), n=n)
+    finite = drawn[np.isfinite(drawn)]
+    # Without a draw that has examples of the class, there is no interval.
+    low, high = np.percentile(finite, _INTERVAL).tolist() if len(finite) else (None, None)
+    return Score(metric=name, value=float(value), low=low, high=high, n=n)
 
 
 def _sensitivity_specificity(

@@ -1,4 +1,4 @@
-"""The one door to every split: no subject and no recording on both sides."""
+"""The check that every split passes: no subject and no recording on both sides."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from storage.errors import DeapsError
 
 
 class LeakError(DeapsError):
-    """A split whose test side is known to its training side; nothing is measured on it."""
+    """A split with the same subject or recording on both sides; nothing is measured on it."""
 
 
 def guarded(examples: Examples, folds: Sequence[Fold]) -> tuple[Fold, ...]:
-    """Return the folds, having made sure that none of them leaks.
+    """Return the folds after a check that none of them leaks.
 
     Raises
     ------

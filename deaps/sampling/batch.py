@@ -1,4 +1,4 @@
-"""What a training step is given: the windows of some samples, and what is known of them."""
+"""The input of a training step: windows of some samples, their times and subjects."""
 
 from __future__ import annotations
 

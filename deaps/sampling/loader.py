@@ -18,6 +18,7 @@ from torch import Tensor
 
 from deaps.sampling.batch import Batch
 from deaps.sampling.sampler import Draw, Sampler
+from storage.errors import DeapsError
 from storage.schema import WINDOW_SAMPLES
 from storage.window_store import WindowStore
 
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 class BatchLoader:
     """The batches of steps ``first_step`` to ``last_step - 1``, one process's part of each.
 
-    A thread draws and reads ``prefetch`` batches ahead; what it meets is raised where the batch
-    is asked for. The batches are the same for every ``prefetch``.
+    A thread draws and reads ``prefetch`` batches ahead; an error there is raised where the
+    batch is asked for. The batches are the same for every ``prefetch``.
 
     Parameters
     ----------
@@ -163,10 +164,9 @@ def _check(batch: int, rank: int, world: int, prefetch: int) -> None:
     if not 0 <= rank < world:
         raise ValueError(f"rank is {rank}; expected 0 to {world - 1} with {world} processes")
     if batch % world:
-        message = (
+        raise DeapsError(
             f"a batch of {batch} cannot be shared equally by {world} processes; set "
             f"training.batch to a multiple of {world}"
         )
-        raise ValueError(message)
     if prefetch < 0:
         raise ValueError(f"prefetch is {prefetch}; expected 0 or more")

@@ -53,7 +53,7 @@ def find_anchors(
         If given, there must be a window of the same recording at least so many places before
         the first of the two, or after the second.
     """
-    found, counts = [], []
+    anchors, counts = [], []
     for first, last in _chunks(pool.offsets):
         good = _is_anchor(pool, first, last, steps, between)
         if apart is not None:
@@ -61,8 +61,8 @@ def find_anchors(
         bounds = pool.offsets[first : last + 1] - pool.offsets[first]
         total = np.append(0, np.cumsum(good))
         counts.append(np.diff(total[bounds]))
-        found.append((np.flatnonzero(good) + pool.offsets[first]).astype(np.int32))
-    return Anchors(np.concatenate(found), np.append(0, np.cumsum(np.concatenate(counts))))
+        anchors.append((np.flatnonzero(good) + pool.offsets[first]).astype(np.int32))
+    return Anchors(np.concatenate(anchors), np.append(0, np.cumsum(np.concatenate(counts))))
 
 
 def _chunks(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:

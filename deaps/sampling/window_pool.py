@@ -52,8 +52,8 @@ class WindowPool:
     offsets
         int64 (recordings + 1,).
     recording_ids, subjects, visits
-        int32, int64, int32 (recordings,): ids in the index, and whose recording of which visit
-        it is. Only recordings with usable windows are listed.
+        int32, int64, int32 (recordings,): id in the index, subject and visit of each
+        recording. Only recordings with usable windows are listed.
     by_subject
         int64 (recordings,): recordings in order of subject, then visit.
     datasets
@@ -186,10 +186,10 @@ def _check_starts(recordings: NDArray[np.int32], places: NDArray[np.int32]) -> N
 
 
 def _check_qualities(qualities: Iterable[str]) -> None:
-    known = list(map(str, Quality))
-    unknown = sorted(set(qualities) - set(known))
+    allowed = list(map(str, Quality))
+    unknown = sorted(set(qualities) - set(allowed))
     if unknown:
-        message = f"sampling.qualities has {_listed(unknown)}; allowed are {_listed(known)}"
+        message = f"sampling.qualities has {_listed(unknown)}; allowed are {_listed(allowed)}"
         raise NotEnoughDataError(message)
 
 

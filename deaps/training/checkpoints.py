@@ -35,7 +35,7 @@ class CheckpointError(DeapsError):
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a checkpoint says of itself."""
+    """The facts in a checkpoint's own file."""
 
     step: int
     method: str
@@ -83,7 +83,7 @@ def load_checkpoint(
 ) -> tuple[int, dict[str, Any]] | None:
     """Load the newest whole checkpoint into ``method``; return its step and state, or None.
 
-    A damaged one is passed over, said, and the one before it tried.
+    A damaged checkpoint is reported through ``say``, and the one before it is loaded.
 
     Raises
     ------
@@ -99,7 +99,8 @@ def load_checkpoint(
         if about.method != method_name or about.config_digest != config_digest:
             raise CheckpointError(
                 f"{folder} belongs to method {about.method!r} with configuration "
-                f"{about.config_digest[:12]}, not to {method_name!r} with {config_digest[:12]}"
+                f"{about.config_digest[:12]}, not to {method_name!r} with {config_digest[:12]}; "
+                "remove it to begin that training again"
             )
         method.load_state_dict(weights)
         return about.step, state

@@ -9,7 +9,7 @@ from storage.errors import DeapsError
 
 
 class DeviceError(DeapsError):
-    """A device that was asked for and is not there."""
+    """The device asked for is not available on this machine."""
 
 
 def choose_device(name: str) -> torch.device:
@@ -18,7 +18,7 @@ def choose_device(name: str) -> torch.device:
     Raises
     ------
     DeviceError
-        If it is not there; the message lists what is.
+        If it is not available; the message lists those that are.
     """
     present = available_devices()
     if name == "auto":

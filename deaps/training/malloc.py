@@ -13,7 +13,7 @@ _TOP_PAD_BYTES = 256 * 2**20
 
 
 def keep_freed_memory() -> bool:
-    """Let this process keep what it frees; return whether the C library could be told so.
+    """Let this process keep what it frees; return whether the C library can do that.
 
     A step on a CPU frees hundreds of megabytes of activations. By default glibc gives them back
     to the system, which hands out the same pages again in the next step, zeroed, one fault at a

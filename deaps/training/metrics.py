@@ -23,7 +23,7 @@ _ROUNDING = 1e-6
 class MetricsLog:
     """Rows of numbers by step, in a run's folder.
 
-    A resumed run drops the rows after its checkpoint's step, so that every step stands once.
+    A resumed run drops the rows after its checkpoint's step, so that every step has one row.
     """
 
     def __init__(self, folder: Path, *, resume_step: int = 0) -> None:
@@ -49,7 +49,7 @@ class MetricsLog:
                     self._board.add_scalar(name, value, row["step"])
 
     def close(self) -> None:
-        """Write the table and let go of the files."""
+        """Write the table and close the files."""
         self._stream.close()
         if self._board is not None:
             self._board.close()

@@ -105,7 +105,7 @@ class Run:
 
 
 def create_run(store: Path, plan: TrainingPlan) -> Run:
-    """Return the run of ``plan`` on the published snapshot; an earlier one is found again."""
+    """Return the run of ``plan`` on the published snapshot; one that was begun is opened again."""
     with open_index(store) as index:
         snapshot_id = read_snapshot(index).snapshot_id
     folder = run_path(store, plan, snapshot_id)
@@ -149,7 +149,7 @@ def open_run(folder: Path) -> Run:
 
 
 def finish_run(run: Run, **facts: Any) -> None:
-    """Write the mark of completion, with what the index's ``runs`` table tells of the run."""
+    """Write the mark of completion, with the fields of the index's table ``runs``."""
     fields = {
         "run": run.name,
         "method": run.plan.method,

@@ -31,9 +31,9 @@ FEATURE_NAMES: tuple[str, ...] = (
 def classical_features(windows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the classical features of windows, (n, 1000) to (n, features), one at a time.
 
-    NaN stands for what cannot be had: everything of a window that is constant or not finite,
-    variability of fewer than three beats, waves that NeuroKit2 does not find. Nothing is
-    turned over: of an inverted signal the features say what they say of any other.
+    NaN stands for what cannot be measured: everything of a window that is constant or not finite,
+    variability of fewer than three beats, waves that NeuroKit2 does not find. An
+    inverted signal is not turned over.
     """
     if windows.ndim != 2 or windows.shape[1] != WINDOW_SAMPLES:
         raise ValueError(f"windows have the shape {windows.shape}; expected (n, {WINDOW_SAMPLES})")
@@ -45,7 +45,7 @@ def classical_features(windows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def window_features(window: NDArray[np.float64]) -> dict[str, float]:
-    """Return by name those features of one window, (1000,), that can be had."""
+    """Return by name the features of one window, (1000,), that can be measured."""
     if not np.isfinite(window).all() or np.ptp(window) == 0:
         return {}
     beats = find_beats(window)

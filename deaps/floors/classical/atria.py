@@ -18,7 +18,7 @@ _NEAR_HZ = 0.5
 
 
 def atrial_features(window: NDArray[np.float64], beats: NDArray[np.int64]) -> dict[str, float]:
-    """Return the features of a window's rest, for three whole beats or more.
+    """Return the features of a window without its beats, for three whole beats or more.
 
     Its share of the variance; the size of f waves against the beat's height and their share of
     the rest's power; the strongest rate from 3 to 12 Hz, and the share of power within 0.5 Hz.

@@ -60,10 +60,10 @@ def delineate(
         return nothing
     try:
         with _neurokit() as nk:
-            _, found = nk.ecg_delineate(window, beats, sampling_rate=FS, method="prominence")
+            _, points = nk.ecg_delineate(window, beats, sampling_rate=FS, method="prominence")
     except _FAILURES:
         return nothing
-    return {name: _by_beat(found[f"ECG_{name}"], len(beats)) for name in POINTS}
+    return {name: _by_beat(points[f"ECG_{name}"], len(beats)) for name in POINTS}
 
 
 def _by_beat(points: list[float], n_beats: int) -> NDArray[np.float64]:

@@ -72,7 +72,7 @@ def _spread(intervals: NDArray[np.float64]) -> dict[str, float]:
 
 
 def _succession(intervals: NDArray[np.float64]) -> dict[str, float]:
-    """Return what the differences of neighbours say, the axes of the Poincare plot among it."""
+    """Return measures of neighbours' differences, among them the axes of the Poincare plot."""
     steps = np.diff(intervals)
     rmssd = float(np.sqrt(np.mean(steps**2)))
     sd1 = rmssd / np.sqrt(2)

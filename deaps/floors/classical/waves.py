@@ -26,7 +26,7 @@ Points = dict[str, NDArray[np.float64]]
 def wave_features(
     window: NDArray[np.float64], beats: NDArray[np.int64], points: Points
 ) -> dict[str, float]:
-    """Return what the delineation says of a window, for two beats or more.
+    """Return the measures of a window's delineated waves, for two beats or more.
 
     Parameters
     ----------
@@ -105,5 +105,5 @@ def _median(values: NDArray[np.float64]) -> float:
 
 
 def _deviation(values: NDArray[np.float64]) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.std(ddof=1)) if len(known) >= 2 else float("nan")
+    finite = values[np.isfinite(values)]
+    return float(finite.std(ddof=1)) if len(finite) >= 2 else float("nan")

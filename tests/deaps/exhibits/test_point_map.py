@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -61,10 +59,6 @@ def test_a_sample_has_every_class_of_every_subject() -> None:
 
 def test_subjects_are_numbers(whole_map: EmbeddingMap) -> None:
     assert set(whole_map.subject) == set(range(15))
-
-
-def test_document_has_only_finite_numbers(whole_map: EmbeddingMap) -> None:
-    json.loads(whole_map.model_dump_json(), parse_constant=pytest.fail)
 
 
 def test_layout_says_what_it_did(whole_map: EmbeddingMap) -> None:

@@ -124,3 +124,12 @@ def test_initial_weights_have_their_deviation(initial: Any, std: float) -> None:
     first: Any = Encoder(EncoderSettings(initial=initial)).blocks[0]
     weight = first.perceptron[0].weight
     assert float(weight.detach().std()) == pytest.approx(std, rel=0.02)
+
+
+def test_gain_and_offset_of_a_window_change_nothing() -> None:
+    """Which is why `store.normalise` has no effect on it."""
+    torch.manual_seed(0)
+    encoder = Encoder().eval()
+    gains = torch.tensor([0.2, 0.5, 0.8, 1.0, 1.5, 3.0, 9.0]).unsqueeze(1)
+    plain, changed = encoder(WINDOWS), encoder(gains * WINDOWS + gains)
+    assert (changed - plain).abs().max() < 1e-3 * plain.std()

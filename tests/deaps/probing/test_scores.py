@@ -142,3 +142,16 @@ def test_majority_answers_the_training_sides_most_frequent_class() -> None:
     examples = made_examples([0, 0, 1, 1, 1, 0], list("abcdef"))
     folds = [Fold("f", np.array([0, 1, 2]), np.array([3, 4, 5]))]
     assert majority_accuracy(examples, folds) == pytest.approx(1 / 3)
+
+
+def test_a_figure_that_no_draw_has_stands_without_an_interval() -> None:
+    examples = made_examples([0, 1], ["a", "b"])
+    folds = [Fold("f", np.array([], int), np.array([0, 1]))]
+    counts = count_predictions(examples, folds, [np.array([0, 1], np.int8)], 2)
+    for seed in range(20):
+        scores = measure(counts, ("no", "yes"), None, bootstrap=1, seed=seed)
+        recalls = {s.metric: s for s in scores if s.metric.startswith("recall")}
+        assert {s.value for s in recalls.values()} == {1.0}
+        if None in {s.low for s in recalls.values()}:
+            return
+    pytest.fail("every draw had both subjects")

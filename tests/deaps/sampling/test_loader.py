@@ -15,6 +15,7 @@ from deaps.sampling.batch import Batch, Views
 from deaps.sampling.loader import BatchLoader
 from deaps.sampling.sampler import Sampler, open_sampler
 from storage import WindowStore
+from storage.errors import DeapsError
 from storage.windows.file import WindowFileError
 from tests.deaps.sampling.made_visits import publish_visits, two_visits
 
@@ -142,10 +143,17 @@ def test_a_loader_that_is_ahead_is_not_waited_for(root: Path, sampler: Sampler) 
         assert loader.waited_s - before < 0.1
 
 
+def test_a_batch_that_processes_cannot_share_names_the_setting(
+    root: Path, sampler: Sampler
+) -> None:
+    message = "a batch of 6 cannot be shared equally by 4 processes; set training.batch"
+    with pytest.raises(DeapsError, match=message):
+        load(root, sampler, world=4)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"world": 4}, "a batch of 6 cannot be shared equally by 4 processes; set training.batch"),
         ({"rank": 2, "world": 2}, "rank is 2; expected 0 to 1 with 2 processes"),
         ({"prefetch": -1}, "prefetch is -1"),
     ],

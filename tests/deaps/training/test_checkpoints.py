@@ -111,7 +111,7 @@ def test_pickle_offered_as_weights_is_refused(tmp_path: Path) -> None:
 
 def test_foreign_safetensors_file_is_refused(tmp_path: Path) -> None:
     save_encoder(tmp_path / "x.safetensors", nn.Linear(2, 2), {"made": "elsewhere"})
-    with pytest.raises(EncoderFileError, match="does not say"):
+    with pytest.raises(EncoderFileError, match="is not an encoder of this project"):
         load_encoder(tmp_path / "x.safetensors")
 
 

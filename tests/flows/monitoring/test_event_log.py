@@ -98,9 +98,13 @@ def test_full_disk_is_told_once_and_stops_nothing(
     assert capsys.readouterr().err.count("No space left on device") == 1
 
 
-def test_folder_that_cannot_be_made_stops_nothing(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_made_is_told_and_stops_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "logs").write_text("a file")
     EventLog(tmp_path).write("seen")
+    assert f"cannot write to {tmp_path / 'logs'} (Not a directory)" in capsys.readouterr().err
+    assert (tmp_path / "logs").read_text() == "a file"
 
 
 def test_quarantined_recording_is_a_warning_with_its_reason(tmp_path: Path) -> None:
