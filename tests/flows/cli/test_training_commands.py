@@ -20,6 +20,7 @@ from deaps.embed import embed_windows
 from deaps.train import train_run
 from deaps.training.checkpoints import save_encoder
 from deaps.training.device import DeviceError, autocast_type, available_devices, choose_device
+from deaps.training.run_folder import create_run, open_run
 from flows.cli import app
 from flows.config import load_settings
 from flows.experiment.plan import training_plan
@@ -139,6 +140,47 @@ def test_train_leaves_a_run_in_the_index(tmp_path: Path, processes: int) -> None
     assert (method, iterations, same) == ("byol", 2, True)
     (record,) = (tmp_path / "store/runs").glob("*/run.json")
     assert json.loads(record.read_text())["processes"] == processes
+
+
+def train_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    sets = [argument for setting in FEW_STEPS for argument in ("--set", setting)]
+    return subprocess.run(
+        [DEAPS, "train", *sets, *arguments],
+        cwd=folder,
+        env={**os.environ, "PREFECT_HOME": str(folder / "prefect")},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+def test_trainings_side_by_side_are_those_one_after_the_other(tmp_path: Path) -> None:
+    make_training_store(tmp_path / "store", subjects=4)
+    beside = ("--method", "byol", "--method", "pclr", "--set", "execution.trainings_at_once=2")
+    done = train_in(tmp_path, *beside)
+    assert done.returncode == 0, done.stderr
+    runs = sorted((tmp_path / "store/runs").iterdir())
+    assert [run.name.split("-")[0] for run in runs] == ["byol", "pclr"]
+    for run in runs:
+        alone = make_training_store(tmp_path / run.name, subjects=4)
+        plan = open_run(run).plan
+        train_run(create_run(alone, plan).folder, device="cpu")
+        (expected,) = (alone / "runs").glob("*/encoders/step-00000002.safetensors")
+        assert (run / "encoders/step-00000002.safetensors").read_bytes() == expected.read_bytes()
+
+
+@pytest.mark.slow
+def test_a_training_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
+    make_training_store(tmp_path / "store", subjects=4)
+    failing = 'experiment.tuned.byol=["training.learning_rate=1e30", "training.iterations=9"]'
+    beside = ("--method", "byol", "--method", "pclr", "--set", "execution.trainings_at_once=2")
+    done = train_in(tmp_path, *beside, "--set", failing)
+    assert done.returncode == 2, done.stderr
+    assert "run the same command again" in done.stderr
+    finished = [path.parent.name for path in (tmp_path / "store/runs").glob("*/run.json")]
+    assert [name.split("-")[0] for name in finished] == ["pclr"]
 
 
 def test_plan_of_the_paper_has_the_papers_numbers() -> None:
