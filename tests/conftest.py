@@ -7,8 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 REAL_DATA_VARIABLE = "DEAPS_REAL_DATA"
+
+# Machines are shared: the time of an example says nothing.
+settings.register_profile("shared", deadline=None)
+settings.load_profile("shared")
 
 
 def real_folder(name: str) -> Path | None:
