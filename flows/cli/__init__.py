@@ -15,6 +15,7 @@ app = typer.Typer(
     help="From raw ECG recordings to quality-scored windows, representations and a report.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain text: rich would double the time that --help takes
     add_completion=False,
 )
 

@@ -30,7 +30,7 @@ def synth(
     config: Config = None,
     overrides: Overrides = None,
 ) -> None:
-    """Write a synthetic cohort: every data set in its own folder tree and formats.
+    """Write a synthetic cohort, in the data sets' own formats.
 
     Example: deaps synth --to demo-data --set synth.shhs_subjects=40
     """
@@ -47,7 +47,7 @@ def fetch(
     name: Annotated[str, typer.Argument(help="Data set, e.g. mitdb; another word lists them all.")],
     to: Annotated[Path | None, typer.Option(help="Folder (default: data/NAME).")] = None,
 ) -> None:
-    """Download an open data set from PhysioNet; for SHHS, print the access steps.
+    """Download an open data set; for SHHS, print the access steps.
 
     Example: deaps fetch mitdb
     """
@@ -85,7 +85,7 @@ def preprocess(
         bool, typer.Option(help="Hash every source file, also where size and times are the same.")
     ] = False,
 ) -> None:
-    """Bring the store up to date with the data sets and publish the index.
+    """Bring the store up to date and publish the index.
 
     Example: deaps preprocess --set data.shhs=/data/shhs --set store.root=/data/store
     """

@@ -30,7 +30,9 @@ def train(
     config: Config = None,
     overrides: Overrides = None,
 ) -> None:
-    """Train methods on the published snapshot; go on where an earlier training stopped.
+    """Train methods on the published snapshot.
+
+    A training that was stopped continues from its last checkpoint.
 
     Example: deaps train --method deaps --set training.iterations=1000
     """
@@ -60,7 +62,9 @@ def embed(
     config: Config = None,
     overrides: Overrides = None,
 ) -> None:
-    """Write the representation of every window of a file or a data set to Parquet.
+    """Write the representation of every window to Parquet.
+
+    The windows are those of a file or of a data set in the store.
 
     Example: deaps embed night.edf --out night.parquet
     """

@@ -29,7 +29,9 @@ def run(
     config: Config = None,
     overrides: Overrides = None,
 ) -> None:
-    """Run the whole pipeline: preprocess, train, benchmark, report; what is done is left alone.
+    """Run all stages that have something to do, up to the report.
+
+    Preprocess, train, benchmark, report; it keeps what is already done.
 
     Example: deaps run --preset open --set data.mitdb=/data/mitdb
     """
@@ -55,7 +57,7 @@ def evaluate(
     config: Config = None,
     overrides: Overrides = None,
 ) -> None:
-    """Run every benchmark on every finished run of the experiment, and write the report.
+    """Run every benchmark on every finished run; write the report.
 
     Example: deaps evaluate --preset open
     """
@@ -79,7 +81,7 @@ def report(
     config: Config = None,
     overrides: Overrides = None,
 ) -> None:
-    """Write the report of an evaluation: one HTML page, and the same in Markdown.
+    """Write the report of an evaluation, as HTML and Markdown.
 
     Example: deaps report --preset open
     """
@@ -96,7 +98,9 @@ def serve(
     preset: Preset = None,
     config: Config = None,
 ) -> None:
-    """Offer every deployment to ``prefect deployment run`` until stopped; run schedules.
+    """Offer every deployment to Prefect and run schedules.
+
+    ``prefect deployment run`` works in this folder until you stop the command.
 
     Example: deaps serve --port 4200
     """

@@ -16,7 +16,7 @@ def query(
     overrides: Overrides = None,
     csv: Annotated[bool, typer.Option("--csv", help="Write CSV instead of a table.")] = False,
 ) -> None:
-    """Ask the index a question in SQL; nothing can be changed by it.
+    """Ask the index a question in SQL; it cannot change anything.
 
     Example: deaps query "SELECT rhythm, count(*) FROM windows GROUP BY rhythm"
     """
@@ -56,7 +56,7 @@ def gc(
     overrides: Overrides = None,
     dry_run: Annotated[bool, typer.Option(help="Only list what would be removed.")] = False,
 ) -> None:
-    """Remove window files that neither the index nor a run names, and old logs.
+    """Remove window files that nothing names, and old logs.
 
     Example: deaps gc --dry-run
     """
@@ -75,7 +75,7 @@ def status(
     overrides: Overrides = None,
     json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
 ) -> None:
-    """Show what is published, what is running, the last refresh, disk use and recent problems.
+    """Show what is published and running, disk use and problems.
 
     Example: deaps status --set store.root=/data/store
     """
