@@ -66,7 +66,7 @@ def test_a_killed_dask_worker_loses_nothing(tmp_path: Path) -> None:
     run = [str(BIN / "deaps"), "run", "--config", "deaps.toml", "--set", "execution.workers=2"]
     with running(run, folder, environment(), "run") as process:
         log = folder / "run.log"
-        wait_for(lambda: "the workers' pages" in log.read_text())
+        wait_for(lambda: "Dask's pages" in log.read_text())
         workers = wait_for(lambda: below(process.pid, "spawn_main"))
         workers[0].kill()
         assert process.wait(400) == 0, log.read_text()

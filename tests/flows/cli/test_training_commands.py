@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -143,6 +144,15 @@ def test_train_leaves_a_run_in_the_index(tmp_path: Path, processes: int) -> None
     assert json.loads(record.read_text())["processes"] == processes
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Compute with one thread, as a training beside others does: sums depend on it."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 def train_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     sets = [argument for setting in FEW_STEPS for argument in ("--set", setting)]
     return subprocess.run(
@@ -157,7 +167,9 @@ def train_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_trainings_side_by_side_are_those_one_after_the_other(tmp_path: Path) -> None:
+def test_trainings_side_by_side_are_those_one_after_the_other(
+    tmp_path: Path, one_thread: None
+) -> None:
     make_training_store(tmp_path / "store", subjects=4)
     beside = ("--method", "byol", "--method", "pclr", "--set", "execution.trainings_at_once=2")
     done = train_in(tmp_path, *beside)
