@@ -7,11 +7,14 @@ from pathlib import Path
 
 from storage.processes import command_words, processes_with_open_file
 
-SLEEPER = [sys.executable, "-c", "import sys; sys.stdin.read()", "a b", ""]
+CODE = "import sys; print('ready', flush=True); sys.stdin.read()"
+SLEEPER = [sys.executable, "-c", CODE, "a b", ""]
 
 
 def test_the_command_line_comes_word_by_word_until_the_process_ends() -> None:
-    with subprocess.Popen(SLEEPER, stdin=subprocess.PIPE) as sleeper:
+    with subprocess.Popen(SLEEPER, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as sleeper:
+        assert sleeper.stdout
+        assert sleeper.stdout.readline() == b"ready\n"  # before, it may still be our copy
         assert command_words(sleeper.pid) == SLEEPER
     assert command_words(sleeper.pid) == []
 
