@@ -170,6 +170,14 @@ class ExecutionSettings(SettingsSection):
     device: str = "auto"
     """Where to train: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``."""
 
+    training: Literal["auto", "here", "pool"] = "auto"
+    """Where the pipeline's trainings and embeddings run: in the pool of the deployment
+    ``deaps-train/run`` (``gpu``), in the pipeline's own process, or in the pool if a live worker
+    serves it."""
+
+    pool_patience_s: Annotated[float, Field(gt=0)] = 3600.0
+    """How long the pipeline waits while no live worker serves the pool that it needs."""
+
     trainings_at_once: Annotated[int, Field(ge=1)] = 1
     """Runs that train side by side on this machine, each in a process of one thread: on a CPU, two
     such processes do far more than two threads of one."""

@@ -35,14 +35,15 @@ from flows.config import Settings
 from flows.experiment.feature_jobs import WindowSource, fill_missing
 from flows.experiment.fold_jobs import run_folds
 from flows.experiment.folder import keep_evaluation
+from flows.experiment.page import write_page
 from flows.experiment.provenance import Stopwatch, provenance
 from flows.experiment.state import ExperimentState, load_state
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.stage_events import log_publication
-from flows.report import write_page
-from flows.runtime.artifacts import leave_link, leave_table
+from flows.report import link_report
+from flows.runtime.artifacts import leave_table
 from flows.runtime.dask_pool import worker_pool
-from flows.runtime.flow_start import command_line, start_flow
+from flows.runtime.flow_start import command_line, is_stage, stages_before, start_flow
 from flows.runtime.orchestration import opaque, stage_task
 from flows.runtime.progress import StageProgress
 from preprocessing.datasets import DATASETS
@@ -66,20 +67,12 @@ def evaluate(
     """Run every benchmark on every finished run of the experiment; return the report's page."""
     settings, preset = start_flow(preset, config, overrides)
     command = command_line("evaluate", preset, config, overrides)
-    page = write_page(evaluate_all(settings, command=command))
+    folder = evaluate_all(settings, stages_before(), command)
+    if is_stage():  # the pipeline goes on to the report itself
+        return str(folder)
+    page = write_page(folder)
     link_report(settings, page)
     return str(page)
-
-
-def link_report(settings: Settings, page: Path) -> None:
-    """Leave a link to the report in Prefect's pages."""
-    served = settings.execution.reports_url
-    leave_link(
-        f"{served.rstrip('/')}/{page.parent.name}/{page.name}" if served else page.as_uri(),
-        key="report",
-        text=f"report {page.parent.name}",
-        description=f"On the machine that wrote it: {page}",
-    )
 
 
 def evaluate_all(
@@ -113,7 +106,7 @@ def measure(state: ExperimentState, watch: Stopwatch, command: str) -> Evaluatio
     """Return the evaluation: features, folds, exhibits."""
     settings, store = state.settings, state.settings.store
     log = EventLog(store.root)
-    labels = DatasetLabels({name: dataset.label for name, dataset in DATASETS.items()})
+    labels = dataset_labels()
     raise_open_file_limit()  # the workers, which read windows of all recordings, inherit it
     with open_index(store.root) as index, worker_pool(settings.execution) as client:
         plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots(), labels)
@@ -152,6 +145,11 @@ def measure(state: ExperimentState, watch: Stopwatch, command: str) -> Evaluatio
             absent=exhibits.absent + state.missing,
             provenance=provenance(settings, index, files, labels, watch.stages, command),
         )
+
+
+def dataset_labels() -> DatasetLabels:
+    """Return the names of data sets for people."""
+    return DatasetLabels({name: dataset.label for name, dataset in DATASETS.items()})
 
 
 def list_features(state: ExperimentState, windows: Windows) -> list[FeatureFile]:

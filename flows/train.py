@@ -18,6 +18,7 @@ from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import Run, TrainingPlan, create_run, open_run
 from flows.config import ExecutionSettings, Settings
 from flows.experiment.plan import method_plan
+from flows.experiment.run_address import RunAddress, settings_at
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.loss_curve import curve_page
 from flows.monitoring.run_status import last_row
@@ -29,6 +30,7 @@ from flows.runtime.interrupt import stopped_with_us
 from flows.runtime.orchestration import opaque, stage_task
 from flows.runtime.progress import StageProgress
 from storage.errors import DeapsError
+from storage.layout import RUNS_FOLDER
 from storage.locks import training_lock
 from storage.publish import republish
 
@@ -45,9 +47,17 @@ def train(
     preset: str | None = None,
     config: str | None = None,
     overrides: list[str] | None = None,
+    run: RunAddress | None = None,
 ) -> list[str]:
-    """Train methods on the published snapshot, DEAPS by default; return the runs' names."""
+    """Train methods on the published snapshot, DEAPS by default; return the runs' names.
+
+    With ``run`` train that run alone, which the pipeline has prepared.
+    """
     settings, _ = start_flow(preset, config, overrides)
+    if run is not None:
+        settings = settings_at(settings, run)
+        train_to_publication(open_run(settings.store.root / RUNS_FOLDER / run.name), settings)
+        return [run.name]
     wanted = methods or [DEAPS.name]
     return train_plans(settings, [method_plan(settings, name) for name in wanted])
 
@@ -68,9 +78,15 @@ def train_plans(settings: Settings, plans: Sequence[TrainingPlan]) -> list[str]:
 
 @stage_task("train {run.name}")
 def train_one(run: Run, settings: Settings, slots: threading.BoundedSemaphore) -> None:
+    """Train a run when its turn has come."""
+    with slots:
+        train_to_publication(run, settings)
+
+
+def train_to_publication(run: Run, settings: Settings) -> None:
     """Train a run to its end unless it is finished, and publish it in the index."""
     log = EventLog(settings.store.root)
-    with slots, _alone(run, settings.execution):
+    with _alone(run, settings.execution):
         if run.finished:
             return
         with log.stage("train", **training_facts(run)):

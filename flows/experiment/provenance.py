@@ -9,17 +9,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 
 from deaps.evaluation import DatasetLabels, Provenance, Stage
-from deaps.probing.representations import FeatureFile
-from deaps.training.device import choose_device
 from deaps.training.run_folder import to_toml
 from flows.config import Settings
 from storage.digest import file_sha256
 from storage.packages import installed_versions
 from storage.snapshot import read_snapshot
+
+if TYPE_CHECKING:
+    from deaps.probing.representations import FeatureFile
 
 _PACKAGES = (
     "deaps",
@@ -79,6 +81,9 @@ def versions() -> dict[str, str]:
 
 def hardware(device: str) -> dict[str, str]:
     """Return processor, cores, memory and the device that encoders run on."""
+    # Imported here: a pipeline with nothing to do needs no torch.
+    from deaps.training.device import choose_device
+
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {
         "processor": _processor(),

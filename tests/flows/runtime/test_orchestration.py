@@ -60,7 +60,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 def test_with_a_server_a_flow_is_a_flow(server: SimpleNamespace) -> None:
     flow = FakeFlow()
-    assert run_flow(flow, 3) == 3
+    assert run_flow(flow, number=3) == 3
     assert flow.calls == ["flow"]
 
 
@@ -69,7 +69,7 @@ def test_without_a_server_its_work_is_done_and_a_line_says_so(
 ) -> None:
     server.problem = "no Prefect server: nothing answers"
     flow = FakeFlow()
-    assert run_flow(flow, 3) == 3
+    assert run_flow(flow, number=3) == 3
     assert flow.calls == ["function"]
     line = "no Prefect server: nothing answers; working without Prefect\n"
     assert capsys.readouterr().err == line
@@ -79,19 +79,19 @@ def test_a_server_that_goes_away_in_the_middle_stops_nothing(
     server: SimpleNamespace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     flow = FakeFlow(httpx.ConnectError("refused"))
-    assert run_flow(flow, 3) == 3
+    assert run_flow(flow, number=3) == 3
     assert flow.calls == ["flow", "function"]
     assert "going on without it" in capsys.readouterr().err
 
 
 def test_an_error_of_the_work_itself_is_raised(server: SimpleNamespace) -> None:
     with pytest.raises(ValueError, match="ours"):
-        run_flow(FakeFlow(ValueError("ours")), 3)
+        run_flow(FakeFlow(ValueError("ours")), number=3)
 
 
 def test_a_stage_outside_of_a_flow_is_its_function() -> None:
     flow = FakeFlow()
-    assert call_stage(flow, 3) == 3
+    assert call_stage(flow, number=3) == 3
     assert flow.calls == ["function"]
 
 
