@@ -20,6 +20,7 @@ _PAPER = (
     "deaps.benchmarks.afib_leave_one_out:AfibLeaveOneOutFitted",
     "deaps.benchmarks.gender:Gender",
     "deaps.benchmarks.challenge:Challenge2017",
+    "deaps.benchmarks.challenge:Challenge2017WithCopies",
     "deaps.benchmarks.tuning_folds:InnerFolds",
     "deaps.benchmarks.tuning_folds:InnerFewLabels",
     "deaps.benchmarks.tuning_folds:InnerAfib",
