@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefect import flow, task
-from prefect.artifacts import create_link_artifact, create_table_artifact
-from prefect.cache_policies import NO_CACHE
+from prefect import flow
 
 from deaps.evaluation import BenchmarkRecord, DatasetLabels, Evaluation, Stage
 from deaps.exhibits.collection import ExhibitMaker
@@ -48,9 +46,10 @@ from flows.experiment.state import ExperimentState, load_state
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.stage_events import log_publication
 from flows.report import write_page
+from flows.runtime.artifacts import leave_link, leave_table
 from flows.runtime.dask_pool import worker_pool
 from flows.runtime.flow_start import command_line, start_flow
-from flows.runtime.opaque import opaque
+from flows.runtime.orchestration import opaque, stage_task
 from flows.runtime.progress import StageProgress
 from preprocessing.datasets import DATASETS
 from storage.publish import republish
@@ -62,7 +61,7 @@ if TYPE_CHECKING:
     from distributed import Client
     from duckdb import DuckDBPyConnection
 
-_TASK = task(cache_policy=NO_CACHE, persist_result=False)
+_TASK = stage_task()
 
 
 @flow(name="deaps-evaluate")
@@ -82,10 +81,10 @@ def evaluate(
 def link_report(settings: Settings, page: Path) -> None:
     """Leave a link to the report in Prefect's pages."""
     served = settings.execution.reports_url
-    create_link_artifact(
+    leave_link(
         f"{served.rstrip('/')}/{page.parent.name}/{page.name}" if served else page.as_uri(),
         key="report",
-        link_text=f"report {page.parent.name}",
+        text=f"report {page.parent.name}",
         description=f"On the machine that wrote it: {page}",
     )
 
@@ -259,7 +258,7 @@ def run_benchmarks(context: StageContext) -> AnswersByKey:
 
 def show_accuracies(records: Sequence[BenchmarkRecord]) -> None:
     """Leave the accuracies in Prefect's pages."""
-    create_table_artifact(
+    leave_table(
         [dict(row) for row in accuracy_table(records)],
         key="benchmark-accuracies",
         description="Accuracy of every representation in every benchmark.",

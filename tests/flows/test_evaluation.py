@@ -275,7 +275,7 @@ def test_the_report_is_linked_where_it_is_served(
     from flows import evaluate
 
     left: list[str] = []
-    monkeypatch.setattr(evaluate, "create_link_artifact", lambda url, **_: left.append(url))
+    monkeypatch.setattr(evaluate, "leave_link", lambda url, **_: left.append(url))
     overrides = [f"execution.reports_url={served}"] if served else []
     evaluate.link_report(load_settings(overrides=overrides), Path("/s/reports/abc/index.html"))
     assert left == [link]
