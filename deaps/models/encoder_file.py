@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,12 @@ from storage.config import Normalisation
 from storage.errors import DeapsError
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from deaps.training.run_folder import Run
+
+_LENGTH_BYTES = 8
+"""A safetensors file starts with the length of its header, as a little-endian number."""
 
 SHIPPED = Path(__file__).parent / "pretrained" / "deaps-open.safetensors"
 """The encoder that comes with the package."""
@@ -36,6 +42,22 @@ def about_encoder(run: Run, encoder: Network, step: int) -> dict[str, str]:
         "step": str(step),
         "normalise": run.plan.normalise,
     }
+
+
+def encoder_bytes(weights: dict[str, Tensor], about: dict[str, str]) -> bytes:
+    """Return an encoder's file: equal weights and metadata give equal bytes.
+
+    The library writes the metadata in an order that changes from process to process, so the
+    header is written again with its keys in order.
+    """
+    from safetensors.torch import save
+
+    written = save(weights, metadata=about)
+    end = _LENGTH_BYTES + int.from_bytes(written[:_LENGTH_BYTES], "little")
+    header = json.loads(written[_LENGTH_BYTES:end])
+    text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % _LENGTH_BYTES)  # the weights start at a multiple of 8 bytes
+    return len(text).to_bytes(_LENGTH_BYTES, "little") + text + written[end:]
 
 
 def read_about(path: Path) -> dict[str, str]:

@@ -20,6 +20,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from deaps.models.encoder_file import encoder_bytes
 from storage.atomic import fsync_path, replacing
 from storage.digest import file_sha256
 from storage.errors import DeapsError
@@ -116,7 +117,7 @@ def save_encoder(path: Path, encoder: nn.Module, about: dict[str, str]) -> None:
     """Write an encoder's weights alone, with what made them in the file's metadata."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
-        save_file(_plain_weights(encoder), temporary, metadata=about)
+        temporary.write_bytes(encoder_bytes(_plain_weights(encoder), about))
 
 
 def encoder_path(run: Path, step: int) -> Path:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import nn
 
 from deaps.models.encoder_file import EncoderFileError, load_encoder
@@ -100,6 +103,20 @@ def test_encoders_are_listed_by_step(tmp_path: Path) -> None:
     for step in (0, 1000, 20000):
         save_encoder(encoder_path(tmp_path, step), nn.Linear(2, 2), {"architecture": "encoder"})
     assert [step for step, _ in encoder_files(tmp_path)] == [0, 1000, 20000]
+
+
+def test_equal_encoders_are_equal_bytes_in_every_process(tmp_path: Path) -> None:
+    program = (
+        "import sys, torch; from pathlib import Path; from torch import nn;"
+        "from deaps.training.checkpoints import save_encoder; torch.manual_seed(1);"
+        "about = {f'key {i}': 'value \u00b5' for i in range(12)};"
+        "save_encoder(Path(sys.argv[1]), nn.Linear(5, 3), about)"
+    )
+    files = [tmp_path / f"{i}.safetensors" for i in range(3)]
+    for file in files:
+        subprocess.run([sys.executable, "-c", program, str(file)], check=True)
+    assert len({file.read_bytes() for file in files}) == 1
+    assert load_file(files[0]).keys() == {"weight", "bias"}
 
 
 def test_pickle_offered_as_weights_is_refused(tmp_path: Path) -> None:
