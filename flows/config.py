@@ -178,6 +178,10 @@ class ExecutionSettings(SettingsSection):
     chunk_megabytes: Annotated[float, Field(gt=0)] = 32.0
     """Source bytes handed to a worker at once: many small recordings, or one night."""
 
+    recording_megabytes: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1000.0
+    """Memory that reading one recording may take; one that needs more is quarantined. A day at
+    500 Hz takes 691 MB, of any number of leads."""
+
     reports_url: str | None = None
     """Where the store's folder ``reports`` is served, for the links in Prefect's pages; without
     it they are file links, which open on the machine that wrote the report alone."""

@@ -14,6 +14,8 @@ from storage.publish import publish
 from storage.schema import DatasetRow, RecordingRow
 from storage.snapshot import Snapshot
 
+_NOTHING = Facts()
+
 
 @cycle_collector_paused()
 def publish_scan(scanned: Scan, new_rows: Iterable[RecordingRow], settings: Settings) -> Snapshot:
@@ -26,10 +28,28 @@ def publish_scan(scanned: Scan, new_rows: Iterable[RecordingRow], settings: Sett
     datasets = [row for row in published_datasets if row.dataset not in by_dataset]
     published = {(row.dataset, row.name): row for row in kept}
     for dataset in by_dataset.values():
-        tables = dataset.job.reader.tables(dataset.job.root)
+        tables = read_tables(dataset)
         rows += _dataset_rows(dataset, published | new, tables)
         datasets.append(_dataset_row(dataset, tables))
     return publish(settings.store.root, rows, datasets=datasets, settings=result_settings(settings))
+
+
+def read_tables(dataset: DatasetScan) -> CohortTables:
+    """Return what the data set's tables say; a table that cannot be read is a warning.
+
+    Tables fail as recordings do: alone, and in words. The text of an error may quote a table.
+    """
+    job = dataset.job
+    try:
+        tables, files = job.reader.tables(job.root), job.reader.table_files(job.root)
+    except Exception as error:  # whatever a reader raises concerns this data set alone
+        cause = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
+        return CohortTables({}, warnings=(f"tables are damaged or cannot be opened{cause}",))
+    n_described = sum(tables.facts.get(name, _NOTHING) != _NOTHING for name in dataset.recordings)
+    if not files or n_described == len(dataset.recordings):
+        return tables
+    warning = f"tables describe {n_described:,} of {len(dataset.recordings):,} recordings"
+    return replace(tables, warnings=(*tables.warnings, warning))
 
 
 def result_settings(settings: Settings) -> dict[str, object]:

@@ -14,6 +14,7 @@ from flows.ingest.job import Job, stat_source
 from flows.monitoring.event_log import describe_error
 from preprocessing.chain import ProcessedRecording, process
 from preprocessing.config import ALGORITHM_VERSION
+from preprocessing.plausibility import check_recording, reading_memory
 from preprocessing.recording import FoundRecording, RawRecording, UnreadableRecordingError
 from storage.digest import digest_of, file_sha256
 from storage.layout import window_path
@@ -81,7 +82,8 @@ def _process(
     job: Job, recording: FoundRecording, row: RecordingRow
 ) -> tuple[RecordingRow, ProcessedRecording]:
     """Return the row and the windows; the raw signal is let go before they are written."""
-    raw = job.reader.read(job.root, recording, job.signal.channels)
+    with reading_memory(job.reading_bytes):
+        raw = check_recording(job.reader.read(job.root, recording, job.signal.channels))
     processed = process(raw, signal=job.signal, quality=job.quality)
     return _describe(row, raw, processed), processed
 

@@ -128,7 +128,14 @@ def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False
     identity = _index_identity(store)
     published = load_published(store)
     jobs = [
-        Job(DATASETS[name], root, store, settings.signal, settings.quality)
+        Job(
+            DATASETS[name],
+            root,
+            store,
+            settings.signal,
+            settings.quality,
+            reading_bytes=int(settings.execution.recording_megabytes * 1e6),
+        )
         for name, root in roots.items()
         if not only or name in only
     ]
