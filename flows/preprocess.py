@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -17,8 +18,9 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from flows.config import ExecutionSettings, Settings
 from flows.ingest.job import Job
 from flows.ingest.publication import publish_scan
-from flows.ingest.recording import ChunkResult, preprocess_chunk, preprocess_recording
+from flows.ingest.recording import ChunkResult, preprocess_chunk
 from flows.ingest.scan import Scan, scan
+from flows.ingest.scoring import Rescoring, rescore
 from flows.ingest.summary import dataset_rows, problem_rows, summarise
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.stage_events import (
@@ -33,6 +35,7 @@ from flows.runtime.flow_start import handed_scan, start_flow
 from flows.runtime.opaque import opaque
 from flows.runtime.progress import StageProgress
 from preprocessing.recording import FoundRecording
+from storage.index.identity import RecordingKey
 from storage.locks import writer_lock
 from storage.schema import RecordingRow, Status
 from storage.snapshot import Snapshot
@@ -159,12 +162,13 @@ def refresh_store(
         if scanned.published is None:
             scanned.require_data()
         results = run_batches(settings, scanned.todo(), client)
-        rows = [row for result in results for row in result.rows]
-        snapshot = publish(opaque(scanned), opaque(rows), opaque(settings))
+        rescorings = read_changed_scorings(opaque(scanned)) if scanned.to_rescore() else {}
+        snapshot = publish(opaque(scanned), opaque(results), opaque(rescorings), opaque(settings))
         log_publication(log, snapshot, stage=PREPROCESS)
     show_summary(settings.store.root)
     busy_s = sum(result.busy_s for result in results)
-    return StoreRefresh(len(rows), snapshot, busy_s, changed=snapshot.snapshot_id != before)
+    n_recordings = sum(len(result.rows) for result in results) + len(rescorings)
+    return StoreRefresh(n_recordings, snapshot, busy_s, changed=snapshot.snapshot_id != before)
 
 
 def run_batches(
@@ -253,17 +257,19 @@ def _result(
     try:
         return get()
     except KilledWorker:
-        rows = [_alone(job, recording, client) for recording in chunk]
-        return ChunkResult(rows, 0.0)
+        results = [_alone(job, recording, client) for recording in chunk]
+        rows = [row for result in results for row in result.rows]
+        scorings = [result.scorings for result in results]
+        return ChunkResult(rows, 0.0, scorings=dict(ChainMap(*scorings)))
 
 
-def _alone(job: Job, recording: FoundRecording, client: Client) -> RecordingRow:
+def _alone(job: Job, recording: FoundRecording, client: Client) -> ChunkResult:
     from distributed import KilledWorker
 
     try:
-        row: RecordingRow = client.submit(preprocess_recording, job, recording, pure=False).result()
+        result: ChunkResult = client.submit(preprocess_chunk, job, [recording], pure=False).result()
     except KilledWorker:
-        return RecordingRow(
+        row = RecordingRow(
             dataset=recording.dataset,
             name=recording.name,
             subject=recording.subject,
@@ -272,13 +278,34 @@ def _alone(job: Job, recording: FoundRecording, client: Client) -> RecordingRow:
             reason="worker died while reading it: out of memory, or a crash in a library",
             settings_digest=job.settings_digest(),
         )
-    return row
+        return ChunkResult([row], 0.0)
+    return result
+
+
+@task(cache_policy=NO_CACHE, persist_result=False, task_run_name="changed stages and events")
+def read_changed_scorings(scanned: Scan) -> dict[RecordingKey, Rescoring]:
+    """Read the scorings that changed beside an unchanged signal.
+
+    Here and not by the workers: a night takes some milliseconds, their start takes seconds.
+    """
+    return {
+        (job.dataset, name): rescoring
+        for job, recordings in scanned.to_rescore()
+        for name, rescoring in rescore(job, recordings).items()
+    }
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="publish")
-def publish(scanned: Scan, rows: list[RecordingRow], settings: Settings) -> Snapshot:
+def publish(
+    scanned: Scan,
+    results: list[ChunkResult],
+    rescorings: dict[RecordingKey, Rescoring],
+    settings: Settings,
+) -> Snapshot:
     """Publish one snapshot of all that is published or new."""
-    return publish_scan(scanned, rows, settings)
+    rows = [row for result in results for row in result.rows]
+    scorings = dict(ChainMap(*(result.scorings for result in results)))
+    return publish_scan(scanned, rows, settings, scorings=scorings, rescorings=rescorings)
 
 
 def show_summary(root: Path) -> None:

@@ -30,7 +30,7 @@ from storage.index.results import collect_runs_and_results
 from storage.layout import index_path, resolve_root
 from storage.locks import publisher_lock
 from storage.packages import installed_versions
-from storage.schema import SCHEMA_VERSION, DatasetRow, RecordingRow, Status
+from storage.schema import SCHEMA_VERSION, DatasetRow, RecordingRow, Scoring, Status
 from storage.snapshot import IndexMissingError, Snapshot
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def publish(
     *,
     datasets: Sequence[DatasetRow],
     settings: Mapping[str, Any],
+    scorings: Mapping[RecordingKey, Scoring] | None = None,
 ) -> Snapshot:
     """Publish the index of ``recordings`` and return its snapshot.
 
@@ -62,6 +63,9 @@ def publish(
         Their data sets.
     settings
         The settings that the windows were made with: JSON values, without paths of a machine.
+    scorings
+        Stages and events by data set and name, at least of every recording whose
+        ``scoring_digest`` is not that of the published index.
 
     Raises
     ------
@@ -72,7 +76,9 @@ def publish(
     store = resolve_root(root)
     store.mkdir(parents=True, exist_ok=True)
     with publisher_lock(store), cycle_collector_paused():
-        return _publish_if_changed(store, recordings, datasets=datasets, settings=settings)
+        return _publish_if_changed(
+            store, recordings, datasets=datasets, settings=settings, scorings=scorings or {}
+        )
 
 
 def republish(root: Path | str) -> Snapshot:
@@ -93,6 +99,7 @@ def republish(root: Path | str) -> Snapshot:
             published.rows(),
             datasets=list(published.datasets.values()),
             settings=published.snapshot.settings,
+            scorings={},
         )
 
 
@@ -102,10 +109,11 @@ def _publish_if_changed(
     *,
     datasets: Sequence[DatasetRow],
     settings: Mapping[str, Any],
+    scorings: Mapping[RecordingKey, Scoring],
 ) -> Snapshot:
     rows = mark_duplicates(recordings)
     check_rows(store, rows)
-    content = IndexContent(rows, datasets, collect_runs_and_results(store))
+    content = IndexContent(rows, datasets, collect_runs_and_results(store), scorings)
     snapshot = _describe(store, content, settings)
     published, ids = published_ids(store)
     if published and published.content_digest == snapshot.content_digest:

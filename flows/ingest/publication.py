@@ -2,34 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from flows.config import Settings
 from flows.ingest.scan import DatasetScan, Scan
+from flows.ingest.scoring import Rescoring
 from preprocessing.recording import CohortTables, Facts, FoundRecording
 from storage.cycle_collector import cycle_collector_paused
+from storage.index.identity import RecordingKey
 from storage.publish import publish
-from storage.schema import DatasetRow, RecordingRow
+from storage.schema import DatasetRow, RecordingRow, Scoring
 from storage.snapshot import Snapshot
 
 
 @cycle_collector_paused()
-def publish_scan(scanned: Scan, new_rows: Iterable[RecordingRow], settings: Settings) -> Snapshot:
-    """Publish what is new together with what stays of the published recordings."""
+def publish_scan(
+    scanned: Scan,
+    new_rows: Iterable[RecordingRow],
+    settings: Settings,
+    *,
+    scorings: Mapping[RecordingKey, Scoring] | None = None,
+    rescorings: Mapping[RecordingKey, Rescoring] | None = None,
+) -> Snapshot:
+    """Publish what is new together with what stays of the published recordings.
+
+    ``scorings`` belong to the new rows, ``rescorings`` to published ones.
+    """
     new = {(row.dataset, row.name): row for row in new_rows}
+    rescored = dict(rescorings or {})
     by_dataset = {d.job.dataset: d for d in scanned.datasets if d.problem is None}
     kept = scanned.published.rows() if scanned.published else []
     published_datasets = scanned.published.datasets.values() if scanned.published else ()
     rows = [row for row in kept if row.dataset not in by_dataset]
     datasets = [row for row in published_datasets if row.dataset not in by_dataset]
     published = {(row.dataset, row.name): row for row in kept}
+    published |= {key: found.apply(published[key]) for key, found in rescored.items()}
+    scored = {key: found.scoring for key, found in rescored.items() if found.scoring is not None}
     for dataset in by_dataset.values():
         tables = dataset.job.reader.tables(dataset.job.root)
         rows += _dataset_rows(dataset, published | new, tables)
         datasets.append(_dataset_row(dataset, tables))
-    return publish(settings.store.root, rows, datasets=datasets, settings=result_settings(settings))
+    return publish(
+        settings.store.root,
+        rows,
+        datasets=datasets,
+        settings=result_settings(settings),
+        scorings={**scored, **(scorings or {})},
+    )
 
 
 def result_settings(settings: Settings) -> dict[str, object]:

@@ -24,7 +24,7 @@ from storage.cycle_collector import cycle_collector_paused
 from storage.digest import digest_of
 from storage.index.published import PublishedSources, PublishedState, SourceStamp, load_published
 from storage.layout import index_path, resolve_root
-from storage.schema import SourceFile
+from storage.schema import SourceFile, SourceRole
 
 _AT_REST_NS = 2_000_000_000
 
@@ -41,6 +41,7 @@ class Why(StrEnum):
     SETTINGS = "settings or algorithm changed"
     LOST = "window file gone"
     VERIFY = "to be verified"
+    SCORING = "stages or events changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +98,25 @@ class Scan:
             raise ConfigError(f"none of the configured data sets is there ({problems})")
 
     def todo(self) -> list[tuple[Job, FoundRecording]]:
-        """Return every recording that has to be preprocessed."""
-        return [(d.job, d.recordings[name]) for d in self.datasets for name in d.todo]
+        """Return every recording whose signal has to be preprocessed."""
+        return [
+            (d.job, d.recordings[name])
+            for d in self.datasets
+            for name, why in d.todo.items()
+            if why is not Why.SCORING
+        ]
+
+    def to_rescore(self) -> list[tuple[Job, list[tuple[FoundRecording, PublishedSources]]]]:
+        """Return the recordings whose stages or events alone have changed, by data set."""
+        return [(d.job, found) for d in self.datasets if (found := self._rescored(d))]
+
+    def _rescored(self, dataset: DatasetScan) -> list[tuple[FoundRecording, PublishedSources]]:
+        before = self.published.sources if self.published else {}
+        return [
+            (dataset.recordings[name], before[dataset.job.dataset, name])
+            for name, why in dataset.todo.items()
+            if why is Why.SCORING
+        ]
 
 
 @cycle_collector_paused()
@@ -195,16 +213,24 @@ def _why(
         return Why.NEW
     if published.settings_digest != settings_digest:
         return Why.SETTINGS
-    if not _sources_unchanged(job.root, recording, published):
+    if not _sources_unchanged(job.root, recording, published, scoring=False):
         return Why.CHANGED
-    return None if _window_file_exists(job.store, published) else Why.LOST
+    if not _window_file_exists(job.store, published):
+        return Why.LOST
+    is_scored = _sources_unchanged(job.root, recording, published, scoring=True)
+    return None if is_scored else Why.SCORING
 
 
-def _sources_unchanged(root: Path, recording: FoundRecording, published: PublishedSources) -> bool:
-    if len(recording.files) != len(published.sources):
+def _sources_unchanged(
+    root: Path, recording: FoundRecording, published: PublishedSources, *, scoring: bool
+) -> bool:
+    """Return whether the files of the scoring, or all the others, are as they were."""
+    files = [file for file in recording.files if (file[1] == SourceRole.SCORING) == scoring]
+    stamps = [s for s in published.sources if (s.role == SourceRole.SCORING) == scoring]
+    if len(files) != len(stamps):
         return False
     folder, at_rest_since = str(root), published.checked_at_ns - _AT_REST_NS
-    for (path, role), before in zip(recording.files, published.sources, strict=True):
+    for (path, role), before in zip(files, stamps, strict=True):
         try:
             now = stat_source(folder, path, role)
         except OSError:

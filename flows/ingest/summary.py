@@ -41,7 +41,8 @@ GROUP BY dataset, kind ORDER BY dataset, recordings DESC, kind
 _NOTES = """
 SELECT dataset, note, count(*) AS recordings, min(name) AS example
 FROM (SELECT dataset, name, unnest(
-          list_concat(notes, CASE WHEN truncated THEN ['truncated: whole records kept']
+          list_concat(notes, scoring_notes,
+                      CASE WHEN truncated THEN ['truncated: whole records kept']
                                   WHEN n_windows = 0 AND status = 'ok'
                                   THEN ['shorter than 10 s: no window'] ELSE [] END)) AS note
       FROM recordings)

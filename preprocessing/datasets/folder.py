@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from preprocessing.cohort_csv import parse_age, parse_sex, parse_visit, read_columns
 from preprocessing.datasets.interface import DataSet
@@ -16,9 +17,13 @@ from preprocessing.recording import (
     FoundRecording,
     RawRecording,
 )
-from storage.schema import SourceRole
+from storage.schema import Scoring, SourceRole
+
+if TYPE_CHECKING:
+    from preprocessing.scoring.draft import ScoringDraft
 
 TABLE_NAME = "subjects.csv"
+EVENTS_NAME = "events.csv"
 _COLUMNS = ("file", "subject", "visit", "sex", "age")
 _SUFFIXES = (".edf", ".bdf", ".gdf", ".vhdr", ".fif")
 """Endings of files that hold a recording; a WFDB record is found by its header instead."""
@@ -28,7 +33,9 @@ class Folder(DataSet):
     """EDF, EDF+, BDF, GDF, BrainVision, FIF and WFDB files anywhere below one folder.
 
     ``subjects.csv`` has the columns file (path relative to the folder), subject, visit, sex and
-    age. A file that it does not name is a subject of its own, visit 1.
+    age. A file that it does not name is a subject of its own, visit 1. ``events.csv`` has stages
+    and events: file, start_s, duration_s and event. For a file that it does not name, the
+    annotations of an EDF+ file count.
     """
 
     name = "folder"
@@ -40,6 +47,7 @@ class Folder(DataSet):
     def find(self, root: Path) -> Iterator[FoundRecording]:
         """Yield every file of a known format below ``root``."""
         rows = {row.get("file", ""): row for row in _table(root)[0]}
+        events = ((EVENTS_NAME, SourceRole.SCORING),) if (root / EVENTS_NAME).is_file() else ()
         for path, files in _files(root, ""):
             row = rows.get(path, {})
             yield FoundRecording(
@@ -47,7 +55,7 @@ class Folder(DataSet):
                 name=path,
                 subject=row.get("subject") or str(PurePosixPath(path).with_suffix("")),
                 visit=parse_visit(row.get("visit")) or 1,
-                files=files,
+                files=(*files, *events),
             )
 
     def read(
@@ -56,15 +64,25 @@ class Folder(DataSet):
         """Return the ECG lead with the reader of the file's format."""
         return read_file(root / recording.files[0][0], channels)
 
+    def scoring(
+        self, root: Path, recording: FoundRecording, *, duration_s: float, truncated: bool
+    ) -> Scoring | None:
+        """Return what ``events.csv`` says of the file, or else its own annotations."""
+        from preprocessing.scoring.draft import to_scoring
+        from preprocessing.scoring.fitting import fit_to_signal
+
+        draft = _scoring_draft(root, recording)
+        return None if draft is None else to_scoring(fit_to_signal(draft, duration_s))
+
     def table_files(self, root: Path) -> list[Path]:
-        """Return the table of subjects where there is one."""
-        path = root / TABLE_NAME
-        return [path] if path.is_file() else []
+        """Return the tables of subjects and of events where they are there."""
+        paths = (root / name for name in (TABLE_NAME, EVENTS_NAME))
+        return [path for path in paths if path.is_file()]
 
     def tables(self, root: Path) -> CohortTables:
         """Return sex and age by file."""
         rows, warnings = _table(root)
-        warnings += _table_warnings(root, rows)
+        warnings += _table_warnings(root, rows) + _event_warnings(root)
         facts = {
             row["file"]: Facts(parse_sex(row.get("sex")), parse_age(row.get("age")))
             for row in rows
@@ -84,6 +102,34 @@ def _table_warnings(root: Path, rows: list[dict[str, str]]) -> list[str]:
     if odd:
         warnings.append(f"{TABLE_NAME}: {len(odd)} visits are not 1 to 10,000, e.g. {odd[0]!r}")
     return warnings
+
+
+def _event_warnings(root: Path) -> list[str]:
+    """Return warnings on the table of events: what it lacks, and files that are not here."""
+    from preprocessing.formats.epoch_table import read_epoch_table
+
+    if not (root / EVENTS_NAME).is_file():
+        return []
+    drafts, warnings = read_epoch_table(root / EVENTS_NAME)
+    unknown = sorted(drafts.keys() - {path for path, _ in _files(root, "")})
+    if unknown:
+        warnings = [
+            *warnings,
+            f"{EVENTS_NAME}: {len(unknown)} files are not here, e.g. {unknown[0]!r}",
+        ]
+    return warnings
+
+
+def _scoring_draft(root: Path, recording: FoundRecording) -> ScoringDraft | None:
+    from preprocessing.formats.edf_annotations import read_edf_annotations
+    from preprocessing.formats.epoch_table import read_epoch_table
+
+    path = recording.files[0][0]
+    if any(role is SourceRole.SCORING for _, role in recording.files):
+        drafts, _ = read_epoch_table(root / EVENTS_NAME)
+        if path in drafts:
+            return drafts[path]
+    return read_edf_annotations(root / path) if path.lower().endswith(".edf") else None
 
 
 def read_file(path: Path, channels: tuple[str, ...]) -> RawRecording:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from preprocessing.recording import NO_TABLES, CohortTables, FoundRecording, RawRecording
 from storage.errors import DeapsError
+from storage.schema import Scoring
 
 
 class NotFetchableError(DeapsError):
@@ -48,6 +49,15 @@ class DataSet(ABC):
         self, root: Path, recording: FoundRecording, channels: tuple[str, ...]
     ) -> RawRecording:
         """Return one lead of ``recording``; raise `UnreadableRecordingError` with the reason."""
+
+    def scoring(
+        self, root: Path, recording: FoundRecording, *, duration_s: float, truncated: bool
+    ) -> Scoring | None:
+        """Return stages and events of ``recording``, whose signal has that length; None without.
+
+        What is wrong with them is a note of theirs. A recording is never set aside for it.
+        """
+        return None
 
     def table_files(self, root: Path) -> list[Path]:
         """Return the files that `tables` reads; by default there are none."""

@@ -24,6 +24,7 @@ _EDF_MAGIC = b"0       "
 _FIXED_BYTES = 256
 _SAMPLE_BYTES = 2
 _ANNOTATIONS = "EDF Annotations"
+_CLOCK = re.compile(rb"(\d\d)[.:](\d\d)[.:](\d\d)")
 _TIME_KEEPING = re.compile(rb"([+-]\d+(?:\.\d+)?)\x14")
 _SIGNAL_FIELDS = {
     "label": 16, "transducer": 80, "unit": 8, "physical_min": 8, "physical_max": 8,
@@ -35,7 +36,8 @@ _SIGNAL_FIELDS = {
 class EdfHeader:
     """What the header says, apart from the identity fields, which are never read.
 
-    ``n_records`` is -1 where the recorder did not fill it in.
+    ``n_records`` is -1 where the recorder did not fill it in. ``clock_s`` is the time of day at
+    the start, in seconds after midnight; the date beside it is not read.
     """
 
     n_records: int
@@ -46,6 +48,7 @@ class EdfHeader:
     physical: tuple[tuple[float, float], ...]
     digital: tuple[tuple[float, float], ...]
     samples: tuple[int, ...]
+    clock_s: float | None = None
 
     @property
     def header_bytes(self) -> int:
@@ -83,6 +86,7 @@ def parse_edf_header(data: bytes) -> EdfHeader:
         physical=_ranges(fields, "physical"),
         digital=_ranges(fields, "digital"),
         samples=tuple(int(_number(f, "samples per record")) for f in fields["samples"]),
+        clock_s=_clock(data[176:184]),
     )
 
 
@@ -99,6 +103,17 @@ def _ranges(fields: dict[str, list[bytes]], kind: str) -> tuple[tuple[float, flo
     return tuple(
         (_number(low, f"{kind} minimum"), _number(high, f"{kind} maximum")) for low, high in pairs
     )
+
+
+def _clock(field: bytes) -> float | None:
+    """Return the time of day of "hh.mm.ss"; None for midnight, which stands for no time."""
+    match = _CLOCK.fullmatch(field)
+    if match is None:
+        return None
+    hours, minutes, seconds = map(int, match.groups())
+    if hours > 23 or minutes > 59 or seconds > 59:
+        return None
+    return float(3600 * hours + 60 * minutes + seconds) or None
 
 
 def _number(field: bytes, what: str) -> float:
@@ -135,6 +150,7 @@ def read_edf_lead(path: Path, aliases: tuple[str, ...] = ECG_ALIASES) -> RawReco
         channel=header.labels[index],
         truncated=truncated,
         notes=tuple(n for n in (note, unit_note) if n),
+        clock_s=header.clock_s,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,7 @@ def read_wfdb_lead(
         channel=header.sig_name[index],
         truncated=truncated,
         notes=tuple(n for n in (note if note_others else None, unit_note) if n),
+        clock_s=_clock(header.base_time),
     )
 
 
@@ -94,6 +96,13 @@ def _header(stem: str) -> Any:
     if not header.fs or not all(header.sig_name or [None]):
         raise UnreadableRecordingError("not a WFDB header: no rate, or a signal without a name")
     return header
+
+
+def _clock(time: datetime.time | None) -> float | None:
+    """Return the time of day in seconds; None for midnight, which stands for no time."""
+    if time is None:
+        return None
+    return 3600.0 * time.hour + 60 * time.minute + time.second + time.microsecond / 1e6 or None
 
 
 def _available_samples(header: Any, folder: Path, index: int) -> tuple[int, bool]:

@@ -45,6 +45,9 @@ class PublishedSources(NamedTuple):
     path: str | None
     bytes: int | None
     checked_at_ns: int
+    n_windows: int
+    duration_s: float | None
+    truncated: bool
     sources: tuple[SourceStamp, ...]
 
 
@@ -118,7 +121,7 @@ def _read_sources(connection: DuckDBPyConnection) -> dict[RecordingKey, Publishe
     stamps = _stamps_by_recording(connection)
     recordings = connection.execute(
         "SELECT dataset, name, recording_id, status, reason, digest, settings_digest, path, bytes, "
-        "checked_at_ns FROM recordings"
+        "checked_at_ns, n_windows, duration_s, truncated FROM recordings"
     ).fetchall()
     statuses = {str(status): status for status in Status}
     return {
