@@ -238,6 +238,19 @@ class DatasetRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SubjectRow:
+    """One row of ``subjects``: a subject at one visit, with text from the cohort's tables.
+
+    Publication gives each column of ``values`` a type: whole numbers, numbers or text.
+    """
+
+    dataset: str
+    subject: str
+    visit: int
+    values: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class WindowColumns:
     """Everything about the ``n`` windows of one recording except their samples, each of length n.
 

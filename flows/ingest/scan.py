@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from flows.ingest.job import Job, printable, stat_source
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.walk import accounting_links
 from preprocessing.recording import FoundRecording
+from preprocessing.subject_columns import check_column_name
 from storage.cycle_collector import cycle_collector_paused
 from storage.digest import digest_of
 from storage.index.published import PublishedSources, PublishedState, SourceStamp, load_published
@@ -150,7 +152,9 @@ def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False
         for name, root in roots.items()
         if not only or name in only
     ]
-    scanned = [_scan_dataset(job, published, verify, roots.values()) for job in jobs]
+    columns = settings.cohort.columns
+    _check_columns(columns, roots)
+    scanned = [_scan_dataset(job, published, verify, roots.values(), columns) for job in jobs]
     return Scan(scanned, published, identity)
 
 
@@ -162,13 +166,37 @@ def _index_identity(store: Path) -> IndexIdentity:
     return stat.st_ino, stat.st_mtime_ns
 
 
+def _check_columns(columns: Sequence[str], roots: Mapping[str, Path]) -> None:
+    """Raise an error if a column may not be copied, or if no table has it.
+
+    A data set that is not there may have it: then nothing is said.
+    """
+    for name in columns:
+        check_column_name(name)
+    present = {name: root for name, root in roots.items() if root.is_dir()}
+    if not columns or len(present) < len(roots):
+        return
+    known = {c for name, root in present.items() for c in DATASETS[name].subject_columns(root)}
+    unknown = [name for name in columns if name not in known]
+    if unknown:
+        near = get_close_matches(unknown[0], known, n=3)  # SHHS has more than a thousand
+        hint = f"; did you mean {', '.join(map(repr, near))}?" if near else ""
+        raise ConfigError(
+            f"cohort.columns has {unknown[0]!r}, which no table of {', '.join(present)} has{hint}"
+        )
+
+
 def why_counts(dataset: DatasetScan) -> dict[str, int]:
     """Return how many recordings have to be done for each reason."""
     return dict(Counter(str(why) for why in dataset.todo.values()))
 
 
 def _scan_dataset(
-    job: Job, published: PublishedState | None, verify: bool, named_roots: Iterable[Path]
+    job: Job,
+    published: PublishedState | None,
+    verify: bool,
+    named_roots: Iterable[Path],
+    columns: Sequence[str],
 ) -> DatasetScan:
     if not job.root.is_dir():
         return DatasetScan(job, problem=f"no folder at {job.root}")
@@ -192,7 +220,8 @@ def _scan_dataset(
         if (why := _why(job, digest, recording, published_sources.get(name)) or unseen) is not None
     }
     # Warnings count as a table's content: another one is published, and without any nothing is new.
-    fingerprint = digest_of([*tables, *warnings])
+    # So do the columns that are asked for.
+    fingerprint = digest_of([*tables, *warnings, *columns])
     return DatasetScan(
         job=job,
         recordings=recordings,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from preprocessing.cohort_csv import parse_age, parse_sex, parse_visit, read_columns
+from preprocessing.cohort_csv import column_names, parse_age, parse_sex, parse_visit, read_columns
 from preprocessing.datasets.interface import DataSet
 from preprocessing.datasets.registry import register
 from preprocessing.datasets.walk import list_files, list_folders
@@ -17,6 +17,7 @@ from preprocessing.recording import (
     FoundRecording,
     RawRecording,
 )
+from preprocessing.subject_columns import SubjectValues, merge_values, read_values
 from storage.schema import Scoring, SourceRole
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Folder(DataSet):
             yield FoundRecording(
                 dataset=self.name,
                 name=path,
-                subject=row.get("subject") or str(PurePosixPath(path).with_suffix("")),
+                subject=row.get("subject") or _own_subject(path),
                 visit=parse_visit(row.get("visit")) or 1,
                 files=(*files, *events),
             )
@@ -89,6 +90,32 @@ class Folder(DataSet):
             if row.get("file")
         }
         return CohortTables(facts, warnings=tuple(warnings))
+
+    def subject_columns(self, root: Path) -> list[str]:
+        """Return the columns of ``subjects.csv`` beside those that every such table has."""
+        path = root / TABLE_NAME
+        names = column_names(path) if path.is_file() else []
+        return [name for name in names if name not in _COLUMNS]
+
+    def subject_values(
+        self, root: Path, columns: tuple[str, ...]
+    ) -> tuple[SubjectValues, list[str]]:
+        """Return values by subject and visit."""
+        path = root / TABLE_NAME
+        wanted = tuple(name for name in columns if name not in _COLUMNS)
+        rows, warnings = read_values(path, wanted, _COLUMNS) if path.is_file() else ([], [])
+        keyed = []
+        for row in rows:
+            if row.get("file"):
+                subject = row.get("subject") or _own_subject(row["file"])
+                visit = parse_visit(row.get("visit")) or 1
+                values = {name: value for name, value in row.items() if name in wanted}
+                keyed.append(((subject, visit), values))
+        return merge_values(keyed), warnings
+
+
+def _own_subject(path: str) -> str:
+    return str(PurePosixPath(path).with_suffix(""))
 
 
 def _table_warnings(root: Path, rows: list[dict[str, str]]) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from preprocessing.recording import NO_TABLES, CohortTables, FoundRecording, RawRecording
+from preprocessing.subject_columns import SubjectValues
 from storage.errors import DeapsError
 from storage.schema import Scoring
 
@@ -66,6 +67,16 @@ class DataSet(ABC):
     def tables(self, root: Path) -> CohortTables:
         """Return what the data set's tables say of its recordings; by default nothing."""
         return NO_TABLES
+
+    def subject_columns(self, root: Path) -> list[str]:
+        """Return the columns that ``cohort.columns`` may name; by default there are none."""
+        return []
+
+    def subject_values(
+        self, root: Path, columns: tuple[str, ...]
+    ) -> tuple[SubjectValues, list[str]]:
+        """Return the text in those of the ``columns`` that there are, and warnings."""
+        return {}, []
 
     def fetch(self, folder: Path) -> None:
         """Download the data set into ``folder``, going on where an earlier download stopped.

@@ -6,7 +6,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from preprocessing.cohort_csv import parse_age, parse_sex, read_columns
+from preprocessing.cohort_csv import (
+    column_names,
+    parse_age,
+    parse_sex,
+    parse_visit,
+    read_columns,
+)
 from preprocessing.datasets.interface import DataSet, NotFetchableError
 from preprocessing.datasets.registry import register
 from preprocessing.datasets.walk import list_files
@@ -15,6 +21,12 @@ from preprocessing.recording import (
     Facts,
     FoundRecording,
     RawRecording,
+)
+from preprocessing.subject_columns import (
+    SubjectValues,
+    SubjectVisit,
+    merge_values,
+    read_values,
 )
 from storage.schema import Scoring, SourceRole
 
@@ -110,6 +122,25 @@ class Shhs(DataSet):
                 warnings.append(f"no datasets/shhs{visit}-dataset-*.csv: sex and age may be absent")
         return CohortTables(facts, warnings=tuple(warnings))
 
+    def subject_columns(self, root: Path) -> list[str]:
+        """Return the variables of all tables."""
+        paths = self.table_files(root)
+        return [name for path in paths for name in column_names(path, encoding=_ENCODING)]
+
+    def subject_values(
+        self, root: Path, columns: tuple[str, ...]
+    ) -> tuple[SubjectValues, list[str]]:
+        """Return values by ``nsrrid`` and visit; the visit's own table first."""
+        rows: list[tuple[SubjectVisit, dict[str, str]]] = []
+        warnings: list[str] = []
+        tables = _tables(root)
+        for visit in _VISITS:
+            if (path := tables[f"shhs{visit}"]) is not None:
+                rows += _keyed(path, columns, ("nsrrid",), warnings, visit)
+        if (path := tables["harmonized"]) is not None:
+            rows += _keyed(path, columns, ("nsrrid", "visitnumber"), warnings)
+        return merge_values(rows), warnings
+
     def fetch(self, folder: Path) -> None:
         """Raise NotFetchableError with the steps to access."""
         raise NotFetchableError(_STEPS)
@@ -148,6 +179,25 @@ def _tables(root: Path) -> dict[str, Path | None]:
         newest = max(matching, key=_version, default=None)
         newest_files[key] = root / "datasets" / newest if newest else None
     return newest_files
+
+
+def _keyed(
+    path: Path,
+    columns: tuple[str, ...],
+    keys: tuple[str, ...],
+    warnings: list[str],
+    visit: int | None = None,
+) -> list[tuple[SubjectVisit, dict[str, str]]]:
+    """Return a table's values with their subject and visit; rows without either are left out."""
+    rows, problems = read_values(path, columns, keys, encoding=_ENCODING)
+    warnings += problems
+    keyed = []
+    for row in rows:
+        number = visit or parse_visit(row.get("visitnumber"))
+        if row.get("nsrrid") and number:
+            values = {name: value for name, value in row.items() if name in columns}
+            keyed.append(((row["nsrrid"], number), values))
+    return keyed
 
 
 def _version(name: str) -> list[int]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from storage.index.identity import RecordingKey
 from storage.index.results import RunsAndResults
 from storage.index.signal_view import signal_view_sql
+from storage.index.subject_rows import grade_view_sql, insert_subjects
 from storage.index.window_rows import WindowFile, insert_windows
 from storage.recording_json import recording_to_dict, source_to_dict
 from storage.schema import (
@@ -21,6 +22,7 @@ from storage.schema import (
     Scoring,
     Stage,
     Status,
+    SubjectRow,
     gate_view_sql,
 )
 from storage.snapshot import sql_literal
@@ -50,6 +52,7 @@ class IndexContent:
     results: RunsAndResults
     scorings: Mapping[RecordingKey, Scoring] = field(default_factory=dict)
     """New scorings; those of other recordings are in the previous index."""
+    subjects: Sequence[SubjectRow] = ()
 
 
 def fill_index(
@@ -77,7 +80,9 @@ def fill_index(
     _insert(connection, "results", content.results.results)
     insert_windows(connection, root, files, scorings)
     connection.execute(_COUNT_WINDOWS)
+    insert_subjects(connection, content.subjects)
     connection.execute(_sql("views.sql"))
+    connection.execute(grade_view_sql(content.subjects))
     connection.execute(gate_view_sql())
     connection.execute(signal_view_sql(root, [str(row.path) for row in with_windows]))
 

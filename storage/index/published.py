@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from storage.cycle_collector import cycle_collector_paused
 from storage.index.identity import RecordingKey
+from storage.index.subject_rows import read_subjects
 from storage.recording_json import RECORDING_FIELDS, SOURCE_FIELDS, recording_from_dict
-from storage.schema import DatasetRow, RecordingRow, Status
+from storage.schema import DatasetRow, RecordingRow, Status, SubjectRow
 from storage.snapshot import (
     IndexMissingError,
     IndexVersionError,
@@ -68,6 +69,11 @@ class PublishedState:
         """Return all recordings by id, with their sources."""
         with reading_index(self.root) as connection, cycle_collector_paused():
             return read_rows(connection)
+
+    def subjects(self) -> list[SubjectRow]:
+        """Return what the cohorts' tables say of subjects and visits."""
+        with reading_index(self.root) as connection:
+            return read_subjects(connection)
 
 
 def load_published(root: Path | str) -> PublishedState | None:

@@ -2,8 +2,10 @@
 -- recording, quality and rhythm.
 
 CREATE VIEW usable_windows AS
-SELECT w.*, r.dataset, r.name, r.subject, r.visit, r.sex, r.age, r.label, r.split
+SELECT w.*, r.dataset, r.name, r.subject, r.visit, r.sex, r.age, r.label, r.split,
+       s.* EXCLUDE (dataset, subject, visit)
 FROM windows w JOIN recordings r USING (recording_id)
+LEFT JOIN subjects s ON s.dataset = r.dataset AND s.subject = r.subject AND s.visit = r.visit
 WHERE w.quality <> 'Unacceptable' AND r.status = 'ok';
 
 CREATE VIEW cross_visit_subjects AS
@@ -59,16 +61,18 @@ WITH spans AS (
            min(start_s) FILTER (stage IN ('N1', 'N2', 'N3', 'REM')) / 60 AS asleep_min
     FROM stages GROUP BY recording_id
 )
-SELECT recording_id, dataset, name, subject, visit, sex, age,
+SELECT recording_id, r.dataset, r.name, r.subject, r.visit, r.sex, r.age,
        coalesce(wake_min, 0) AS wake_min, coalesce(n1_min, 0) AS n1_min,
        coalesce(n2_min, 0) AS n2_min, coalesce(n3_min, 0) AS n3_min,
        coalesce(rem_min, 0) AS rem_min, coalesce(movement_min, 0) AS movement_min,
        coalesce(unscored_min, 0) AS unscored_min, coalesce(sleep_min, 0) AS sleep_min,
        coalesce(sleep_min, 0) / scored_min AS efficiency,   -- of the scored time
-       asleep_min - first_min AS latency_min                -- from the first scored epoch
-FROM spans JOIN recordings USING (recording_id)
-WHERE status = 'ok'
-ORDER BY dataset, name;
+       asleep_min - first_min AS latency_min,               -- from the first scored epoch
+       s.* EXCLUDE (dataset, subject, visit)
+FROM spans JOIN recordings r USING (recording_id)
+LEFT JOIN subjects s ON s.dataset = r.dataset AND s.subject = r.subject AND s.visit = r.visit
+WHERE r.status = 'ok'
+ORDER BY r.dataset, r.name;
 
 CREATE VIEW events_by_recording AS
 WITH counted AS (
@@ -91,8 +95,10 @@ SELECT s.recording_id, s.dataset, s.name, s.subject, s.visit, s.sex, s.age,
        -- Every scored event counts, whatever the desaturation, by hours of scored sleep.
        60 * coalesce(n_obstructive_apneas + n_central_apneas + n_mixed_apneas + n_hypopneas, 0)
            / nullif(sleep_min, 0) AS ahi,
-       60 * coalesce(n_arousals, 0) / nullif(sleep_min, 0) AS arousals_per_hour
+       60 * coalesce(n_arousals, 0) / nullif(sleep_min, 0) AS arousals_per_hour,
+       p.* EXCLUDE (dataset, subject, visit)
 FROM stage_by_recording s LEFT JOIN counted c ON c.recording_id = s.recording_id
+LEFT JOIN subjects p ON p.dataset = s.dataset AND p.subject = s.subject AND p.visit = s.visit
 ORDER BY s.dataset, s.name;
 
 -- Windows from a minute before to a minute after each event. The join is on recording and row:
