@@ -78,6 +78,7 @@ def outcome(
         benchmark.positive,
         bootstrap=plan.settings.bootstrap,
         seed=plan.settings.seed,
+        agreement=benchmark.agreement,
     )
     return evaluation.Outcome(
         representation=representation,

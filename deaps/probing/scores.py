@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from deaps.evaluation import FoldScore, Score
 from deaps.probing.examples import Examples, Fold
+from deaps.probing.metrics import balanced_accuracy, cohen_kappa
 
 _INTERVAL = (2.5, 97.5)
 
@@ -52,9 +53,17 @@ def count_predictions(
 
 
 def measure(
-    counts: Counts, classes: Sequence[str], positive: str | None, *, bootstrap: int, seed: int
+    counts: Counts,
+    classes: Sequence[str],
+    positive: str | None,
+    *,
+    bootstrap: int,
+    seed: int,
+    agreement: bool = False,
 ) -> tuple[Score, ...]:
     """Return accuracy, sensitivity and specificity if asked, recall and precision by class.
+
+    With ``agreement`` balanced accuracy and Cohen's kappa follow the accuracy.
 
     Accuracy is the mean over folds, with its deviation over them; the others are over all
     predictions together.
@@ -73,6 +82,8 @@ def measure(
         scores[0] = scores[0].model_copy(update={"deviation": deviation})
     if positive is not None:
         scores[1:1] = _sensitivity_specificity(scores, classes, positive)
+    if agreement:
+        scores[1:1] = _agreement(counts, weights)
     return tuple(scores)
 
 
@@ -149,6 +160,16 @@ def _accuracy(counts: Counts, weights: NDArray[np.float64]) -> NDArray[np.float6
         by_fold = np.where(weights > 0, by_fold, 0)
         return np.asarray((by_fold * weights).sum(axis=1) / weights.sum(axis=1))
     return np.asarray(np.nanmean(by_fold, axis=1))
+
+
+def _agreement(counts: Counts, weights: NDArray[np.float64]) -> list[Score]:
+    whole = counts.confusion.sum(axis=0)
+    drawn = np.tensordot(weights, counts.confusion, axes=1)
+    metrics = {"balanced accuracy": balanced_accuracy, "Cohen's kappa": cohen_kappa}
+    return [
+        _score(name, float(metric(whole)), metric(drawn), int(whole.sum()))
+        for name, metric in metrics.items()
+    ]
 
 
 def _behind(counts: Counts, figure: int) -> int:

@@ -158,6 +158,30 @@ class _Spans:
         ends = np.minimum(self.end_s[span], (row + 1) * WINDOW_S)
         return span, grid.starts()[self.owner[span]] + row, (ends - begins).clip(0)
 
+    def whole(self, grid: WindowGrid) -> tuple[Integers, Integers]:
+        """Return for each span its first window that lies whole in it, and the one after."""
+        rows = grid.n_windows[self.owner]
+        first = np.ceil(self.start_s / WINDOW_S).astype(np.int64).clip(0)
+        stop = np.minimum(np.floor(self.end_s / WINDOW_S).astype(np.int64), rows)
+        offset = grid.starts()[self.owner]
+        return offset + np.minimum(first, rows), offset + np.maximum(stop, np.minimum(first, rows))
+
+    def edges(self) -> _Spans:
+        """Return what is left of spans that start or end within a window: at most two of each."""
+        first, last = np.ceil(self.start_s / WINDOW_S), np.floor(self.end_s / WINDOW_S)
+        head = np.flatnonzero((first * WINDOW_S != self.start_s) | (first > last))
+        tail = np.flatnonzero((last * WINDOW_S != self.end_s) & (first <= last))
+        both = np.concatenate([head, tail])
+        starts = np.concatenate([self.start_s[head], WINDOW_S * last[tail]])
+        ends = np.minimum(WINDOW_S * first[head], self.end_s[head])
+        ends = np.where(first[head] > last[head], self.end_s[head], ends)
+        return _Spans(
+            self.owner[both],
+            starts,
+            np.concatenate([ends, self.end_s[tail]]),
+            tuple(code[both] for code in self.codes),
+        )
+
 
 def score_windows(connection: DuckDBPyConnection, grid: WindowGrid) -> pa.Table:
     """Return stage and seconds of events of each window of a grid, by recording and row.
@@ -205,23 +229,28 @@ def _stages(
     spans: _Spans, grid: WindowGrid
 ) -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.float32]]:
     """Return stage, older stage (-1: none) and covered share (NaN: none) of each window."""
-    stage_of, old_of = spans.codes
-    span, window, seconds = spans.pieces(grid)
-    stage = np.full(grid.size, -1, np.int8)
-    old = np.full(grid.size, -1, np.int8)
-    share = np.full(grid.size, np.nan, np.float32)
-    whole = seconds == WINDOW_S  # nearly all windows: epochs start on the grid of windows
-    stage[window[whole]] = stage_of[span[whole]]
-    old[window[whole]] = old_of[span[whole]]
-    share[window[whole]] = 1.0
-    part = ~whole & (seconds > 0)
-    if part.any():
-        shared, places = np.unique(window[part], return_inverse=True)
-        chosen = _most_covered(
-            places, stage_of[span[part]], old_of[span[part]], seconds[part], len(shared)
-        )
+    stage, old = (_fill(*spans.whole(grid), code, grid.size) for code in spans.codes)
+    share = np.where(stage >= 0, np.float32(1), np.float32(np.nan))
+    edges = spans.edges()  # few: epochs start on the grid of windows
+    if len(edges.owner):
+        span, window, seconds = edges.pieces(grid)
+        stage_of, old_of = edges.codes
+        shared, places = np.unique(window, return_inverse=True)
+        chosen = _most_covered(places, stage_of[span], old_of[span], seconds, len(shared))
         stage[shared], old[shared], share[shared] = chosen
     return stage, old, share
+
+
+def _fill(first: Integers, stop: Integers, codes: Integers, n: int) -> NDArray[np.int8]:
+    """Return the code of the span that holds each window whole, -1 where none does.
+
+    A running sum of steps up and down: spans do not overlap.
+    """
+    steps = np.zeros(n + 1, np.int8)
+    filled = stop > first
+    np.add.at(steps, first[filled], (codes[filled] + 1).astype(np.int8))
+    np.subtract.at(steps, stop[filled], (codes[filled] + 1).astype(np.int8))
+    return np.cumsum(steps[:n], dtype=np.int8) - np.int8(1)
 
 
 def _most_covered(
@@ -247,7 +276,7 @@ def _event_seconds(spans: _Spans, grid: WindowGrid) -> NDArray[np.float32]:
     """Return the seconds of each counted kind in each window, (kinds, windows)."""
     (kind,) = spans.codes
     span, window, seconds = spans.pieces(grid)
-    n = len(COUNTED_EVENTS)
-    total = np.bincount(kind[span] * grid.size + window, seconds, n * grid.size)
+    total = np.zeros((len(COUNTED_EVENTS), grid.size), np.float32)
+    np.add.at(total.reshape(-1), kind[span] * grid.size + window, seconds.astype(np.float32))
     # Events of one kind may overlap, but a window has no more than its ten seconds.
-    return np.minimum(total, WINDOW_S).astype(np.float32).reshape(n, grid.size)
+    return np.minimum(total, np.float32(WINDOW_S), out=total)

@@ -208,16 +208,17 @@ def _with_scoring(connection: DuckDBPyConnection, measured: str, grid: WindowGri
         columns = f"NULL::sleep_stage, NULL::old_sleep_stage, NULL::FLOAT, {nothing}"
         return f"SELECT *, {columns} FROM ({measured})"  # noqa: S608 - our own names
     connection.register("scored", score_windows(connection, grid))
-    stages = f"{_stage_name('stage', Stage)}::sleep_stage"
-    old_stages = f"{_stage_name('old_stage', OldStage)}::old_sleep_stage"
+    stages = _stage_name("stage", Stage, "sleep_stage")
+    old_stages = _stage_name("old_stage", OldStage, "old_sleep_stage")
     columns = f"measured.*, {stages}, {old_stages}, stage_share, {', '.join(EVENT_COLUMNS)}"
     joined = f'({measured}) measured LEFT JOIN scored USING (recording_id, "row")'
     return f"SELECT {columns} FROM {joined}"  # noqa: S608 - our own names
 
 
-def _stage_name(column: str, names: type[Stage] | type[OldStage]) -> str:
+def _stage_name(column: str, names: type[Stage] | type[OldStage], kind: str) -> str:
+    """Return the SQL that makes an enum of a code, by a list of enums: no text is cast."""
     listed = ", ".join(sql_literal(str(name)) for name in names)
-    return f"(list_value({listed}))[{column} + 1]"
+    return f"([{listed}]::{kind}[])[{column} + 1]"
 
 
 def _from_files(files: Sequence[WindowFile]) -> tuple[str, dict[str, Any]]:
