@@ -6,6 +6,7 @@ paper's; what the paper leaves open is a setting, too.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
@@ -278,6 +279,20 @@ class BenchmarkSettings(SettingsSection):
 
     few_label_draws: Annotated[int, Field(ge=0)] = 10
     """Draws of annotated people behind each point of the few-label curves; 0 for no curves."""
+
+    sleep: str | None = None
+    """Data set, or part of one, of the benchmarks on sleep stages and apneas; None for none."""
+
+    sleep_people: Literal["one visit", "all"] = "one visit"
+    """Whose nights they use: of people with one visit, whom a pre-training on pairs of visits never
+    sees, or of all."""
+
+    sleep_windows: Count | Literal["all"] = 20_000
+    """Windows drawn for each of them, by seed: fitting takes time that grows with the square."""
+
+    sleep_split: Annotated[Path | None, Field(strict=False)] = None
+    """Published split to use instead of folds: a table with the columns id (subject or recording)
+    and split (train, val, test)."""
 
     folds: Annotated[int, Field(ge=2)] = 5
     """Folds of the gender benchmark and of the inner folds."""

@@ -36,7 +36,7 @@ from deaps.config import (
 from deaps.method_registry import DEAPS, PAPER_METHODS
 from deaps.named_items import did_you_mean
 from flows.presets import PRESET_FOLDER, preset_names
-from preprocessing.config import QualitySettings, SignalSettings, SynthSettings
+from preprocessing.config import CohortSettings, QualitySettings, SignalSettings, SynthSettings
 from preprocessing.datasets import DATASETS
 from storage.config import SettingsSection, StoreSettings
 from storage.errors import DeapsError
@@ -210,6 +210,7 @@ class Settings(SettingsSection):
     store: StoreSettings = StoreSettings()
     signal: SignalSettings = SignalSettings()
     quality: QualitySettings = QualitySettings()
+    cohort: CohortSettings = CohortSettings()
     synth: SynthSettings = SynthSettings()
     encoder: EncoderSettings = EncoderSettings()
     deaps: DeapsSettings = DeapsSettings()

@@ -13,6 +13,7 @@ METRIC_TITLES = {
     "balanced accuracy": "balanced accuracy",
     "auroc": "AUROC",
     "f1": "mean F1",
+    "kappa": "Cohen's kappa",
 }
 """Names for people of the metrics by which representations are compared, in their order."""
 
