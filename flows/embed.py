@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from deaps.probing.comparison import plan_benchmarks
 from prefect import flow
 
-from deaps.probing.comparison import plan_benchmarks
 from deaps.probing.examples import Windows
 from deaps.probing.plan import windows_of
 from deaps.probing.representations import FeatureFile, missing_features

@@ -15,6 +15,7 @@ from flows.ingest.recording import reason
 from preprocessing.chain import ProcessedRecording, process
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.folder import read_file
+from preprocessing.plausibility import check_recording
 from preprocessing.recording import UnreadableRecordingError
 from storage.atomic import replacing
 from storage.errors import DeapsError
@@ -42,7 +43,7 @@ def embed_source(settings: Settings, source: str, encoder: Path | None, out: Pat
 
 def _processed(settings: Settings, path: Path) -> ProcessedRecording:
     try:
-        raw = read_file(path, settings.signal.channels)
+        raw = check_recording(read_file(path, settings.signal.channels))
         return process(raw, signal=settings.signal, quality=settings.quality)
     except Exception as error:  # whatever a reader raises concerns the file
         raise UnreadableRecordingError(f"{path}: {reason(error)}") from None

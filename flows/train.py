@@ -17,7 +17,7 @@ from deaps.method_registry import DEAPS
 from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import Run, TrainingPlan, create_run, open_run
 from flows.config import ExecutionSettings, Settings
-from flows.experiment.plan import method_plan
+from flows.experiment.plan import seeded_plans
 from flows.experiment.run_address import RunAddress, settings_at
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.loss_curve import curve_page
@@ -59,7 +59,8 @@ def train(
         train_to_publication(open_run(settings.store.root / RUNS_FOLDER / run.name), settings)
         return [run.name]
     wanted = methods or [DEAPS.name]
-    return train_plans(settings, [method_plan(settings, name) for name in wanted])
+    plans = [plan for name in wanted for plan in seeded_plans(settings, name)]
+    return train_plans(settings, plans)
 
 
 def train_plans(settings: Settings, plans: Sequence[TrainingPlan]) -> list[str]:

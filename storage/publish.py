@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from storage.atomic import replacing
 from storage.cycle_collector import cycle_collector_paused
+from storage.digest import file_sha256
 from storage.index.build import IndexContent, fill_index
 from storage.index.check import PublicationError, check_index, check_rows
 from storage.index.identity import (
@@ -27,10 +28,12 @@ from storage.index.identity import (
 )
 from storage.index.published import load_published, published_ids
 from storage.index.results import collect_runs_and_results
-from storage.layout import index_path, resolve_root
+from storage.index.subject_rows import canonical_subjects
+from storage.index_digest import published_digests, write_digests
+from storage.layout import index_path, index_wal_path, resolve_root
 from storage.locks import publisher_lock
 from storage.packages import installed_versions
-from storage.schema import SCHEMA_VERSION, DatasetRow, RecordingRow, Status
+from storage.schema import SCHEMA_VERSION, DatasetRow, RecordingRow, Scoring, Status, SubjectRow
 from storage.snapshot import IndexMissingError, Snapshot
 
 if TYPE_CHECKING:
@@ -46,6 +49,8 @@ def publish(
     *,
     datasets: Sequence[DatasetRow],
     settings: Mapping[str, Any],
+    scorings: Mapping[RecordingKey, Scoring] | None = None,
+    subjects: Sequence[SubjectRow] = (),
 ) -> Snapshot:
     """Publish the index of ``recordings`` and return its snapshot.
 
@@ -62,6 +67,11 @@ def publish(
         Their data sets.
     settings
         The settings that the windows were made with: JSON values, without paths of a machine.
+    scorings
+        Stages and events by data set and name, at least of every recording whose
+        ``scoring_digest`` is not that of the published index.
+    subjects
+        What the cohorts' tables say of subjects and visits.
 
     Raises
     ------
@@ -72,7 +82,14 @@ def publish(
     store = resolve_root(root)
     store.mkdir(parents=True, exist_ok=True)
     with publisher_lock(store), cycle_collector_paused():
-        return _publish_if_changed(store, recordings, datasets=datasets, settings=settings)
+        content = IndexContent(
+            mark_duplicates(recordings),
+            datasets,
+            collect_runs_and_results(store),
+            scorings or {},
+            canonical_subjects(subjects),
+        )
+        return _publish_if_changed(store, content, settings)
 
 
 def republish(root: Path | str) -> Snapshot:
@@ -88,24 +105,21 @@ def republish(root: Path | str) -> Snapshot:
         published = load_published(store)
         if published is None:
             raise IndexMissingError(f"no index in {store}; run deaps preprocess")
-        return _publish_if_changed(
-            store,
-            published.rows(),
-            datasets=list(published.datasets.values()),
-            settings=published.snapshot.settings,
+        content = IndexContent(
+            mark_duplicates(published.rows()),
+            list(published.datasets.values()),
+            collect_runs_and_results(store),
+            subjects=canonical_subjects(published.subjects()),
         )
+        return _publish_if_changed(store, content, published.snapshot.settings)
 
 
 def _publish_if_changed(
-    store: Path,
-    recordings: Sequence[RecordingRow],
-    *,
-    datasets: Sequence[DatasetRow],
-    settings: Mapping[str, Any],
+    store: Path, content: IndexContent, settings: Mapping[str, Any]
 ) -> Snapshot:
-    rows = mark_duplicates(recordings)
+    _remove_stale_log(store)
+    rows = content.rows
     check_rows(store, rows)
-    content = IndexContent(rows, datasets, collect_runs_and_results(store))
     snapshot = _describe(store, content, settings)
     published, ids = published_ids(store)
     if published and published.content_digest == snapshot.content_digest:
@@ -128,6 +142,7 @@ def _describe(store: Path, content: IndexContent, settings: Mapping[str, Any]) -
             rows,
             datasets=content.datasets,
             results=json.loads(json.dumps(asdict(results), default=str)),
+            subjects=content.subjects,
             root=store,
         ),
         schema_version=SCHEMA_VERSION,
@@ -160,9 +175,21 @@ def _write(
                 connection.execute("CHECKPOINT")
         except duckdb.Error as error:
             raise PublicationError(_not_written(store, str(error))) from error
-        wal = temporary.with_name(temporary.name + ".wal")
+        wal = index_wal_path(temporary)
         if wal.exists():
             raise PublicationError(_not_written(store, f"DuckDB left {wal}"))
+        digest = file_sha256(temporary)
+        write_digests(index_path(store), [*published_digests(index_path(store))[-1:], digest])
+    write_digests(index_path(store), [digest])
+    _remove_stale_log(store)
+
+
+def _remove_stale_log(store: Path) -> None:
+    """Remove the log that somebody's killed writer left beside the index.
+
+    DuckDB would refuse to open any index with it. A published index is complete without.
+    """
+    index_wal_path(index_path(store)).unlink(missing_ok=True)
 
 
 def _not_written(store: Path, reason: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 from safetensors import SafetensorError, safe_open
@@ -15,7 +17,15 @@ from storage.config import Normalisation
 from storage.errors import DeapsError
 
 if TYPE_CHECKING:
+    from torch import Tensor, nn
+
     from deaps.training.run_folder import Run
+    from deaps.training.trained_on import TrainedOn
+
+_LENGTH_BYTES = 8
+"""A safetensors file starts with the length of its header, as a little-endian number."""
+
+_METADATA, _DIGEST = "__metadata__", "sha256"
 
 SHIPPED = Path(__file__).parent / "pretrained" / "deaps-open.safetensors"
 """The encoder that comes with the package."""
@@ -25,7 +35,7 @@ class EncoderFileError(DeapsError):
     """A file that is not an encoder of ours; the message says why."""
 
 
-def about_encoder(run: Run, encoder: Network, step: int) -> dict[str, str]:
+def about_encoder(run: Run, encoder: Network, step: int, trained_on: TrainedOn) -> dict[str, str]:
     """Return the metadata of an encoder's file."""
     return {
         "architecture": encoder.architecture,
@@ -35,7 +45,49 @@ def about_encoder(run: Run, encoder: Network, step: int) -> dict[str, str]:
         "snapshot": run.snapshot_id,
         "step": str(step),
         "normalise": run.plan.normalise,
-    }
+    } | trained_on.metadata()
+
+
+def encoder_bytes(weights: dict[str, Tensor], about: dict[str, str]) -> bytes:
+    """Return an encoder's file: equal weights and metadata give equal bytes.
+
+    The library writes the metadata in an order that changes from process to process, so the
+    header is written again with its keys in order. Among them is the digest of all the rest.
+    """
+    from safetensors.torch import save
+
+    header, content = _split(save(weights, metadata=about))
+    header[_METADATA][_DIGEST] = _digest(header, content)
+    text = _canonical(header)
+    text += b" " * (-len(text) % _LENGTH_BYTES)  # the weights start at a multiple of 8 bytes
+    return len(text).to_bytes(_LENGTH_BYTES, "little") + text + content
+
+
+def _split(file: bytes) -> tuple[dict[str, Any], bytes]:
+    """Return the header of a safetensors file, and the weights after it."""
+    end = _LENGTH_BYTES + int.from_bytes(file[:_LENGTH_BYTES], "little")
+    return json.loads(file[_LENGTH_BYTES:end]), file[end:]
+
+
+def _canonical(header: dict[str, Any]) -> bytes:
+    return json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _digest(header: dict[str, Any], content: bytes) -> str:
+    """Return the SHA-256 of a file without its digest."""
+    others = {key: value for key, value in header[_METADATA].items() if key != _DIGEST}
+    return hashlib.sha256(_canonical(header | {_METADATA: others}) + content).hexdigest()
+
+
+def _check_digest(path: Path) -> None:
+    """Raise EncoderFileError if a file is not what was written; older files have no digest."""
+    header, content = _split(path.read_bytes())
+    noted = header.get(_METADATA, {}).get(_DIGEST)
+    if noted is not None and noted != _digest(header, content):
+        raise EncoderFileError(
+            f"{path} was changed after it was written: its SHA-256 differs; copy it again, or run "
+            "deaps train"
+        )
 
 
 def read_about(path: Path) -> dict[str, str]:
@@ -77,10 +129,46 @@ def load_encoder(path: Path | str | None = None) -> Network:
 
     file = SHIPPED if path is None else Path(path)
     about = read_about(file)
+    _check_digest(file)
     network = _network(file, about)
-    module = network(network.settings_type.model_validate_json(about["settings"]))
-    module.load_state_dict(load_file(file))
+    try:
+        module = network(network.settings_type.model_validate_json(about["settings"]))
+    except ValueError:
+        raise EncoderFileError(f"{file}: its metadata hold no settings of an encoder") from None
+    weights = load_file(file)
+    check_weights(module, weights, where=str(file))
+    module.load_state_dict(weights)
     return module.eval().requires_grad_(False)
+
+
+def check_weights(module: nn.Module, weights: dict[str, Tensor], *, where: str) -> None:
+    """Raise EncoderFileError, in one line, unless ``weights`` are finite and those of ``module``.
+
+    Parameters
+    ----------
+    module
+        The network that they are for.
+    weights
+        Tensors by name.
+    where
+        The file they come from, for the message.
+    """
+    expected = module.state_dict()
+    for problem, names in (
+        ("lacks", expected.keys() - weights.keys()),
+        ("also has", weights.keys() - expected.keys()),
+    ):
+        if names:
+            shown = f"{min(names)!r}" + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+            raise EncoderFileError(f"{where} holds other weights: it {problem} {shown}")
+    for name, value in weights.items():
+        if value.shape != expected[name].shape:
+            raise EncoderFileError(
+                f"{where}: {name!r} has shape {tuple(value.shape)}; "
+                f"expected {tuple(expected[name].shape)}"
+            )
+        if value.is_floating_point() and not value.isfinite().all():
+            raise EncoderFileError(f"{where}: {name!r} holds NaN or infinity")
 
 
 def _network(file: Path, about: dict[str, str]) -> type[Network]:

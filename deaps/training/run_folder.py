@@ -22,8 +22,9 @@ from deaps.config import ModelSettings, SamplingSettings, TrainingSettings
 from deaps.method_registry import find_method
 from storage.atomic import replacing
 from storage.config import Normalisation
-from storage.digest import digest_of
+from storage.digest import digest_of, file_sha256
 from storage.errors import DeapsError
+from storage.index_digest import write_digests
 from storage.layout import INDEX_NAME, RUN_NAME, RUNS_FOLDER, index_path
 from storage.snapshot import open_index, read_snapshot
 
@@ -112,6 +113,7 @@ def create_run(store: Path, plan: TrainingPlan) -> Run:
     if not (folder / CONFIG_NAME).exists():
         folder.mkdir(parents=True, exist_ok=True)
         _link(index_path(store), folder / INDEX_NAME)
+        write_digests(folder / INDEX_NAME, [file_sha256(folder / INDEX_NAME)])
         values = {"snapshot": snapshot_id, "started_at": _now()} | plan.as_dict()
         with replacing(folder / CONFIG_NAME) as temporary:
             temporary.write_text(to_toml(values), encoding="utf-8")

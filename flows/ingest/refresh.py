@@ -5,6 +5,7 @@ Nothing here imports Prefect or Dask before it has to: one changed recording tak
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING
 from flows.config import ExecutionSettings, Settings
 from flows.ingest.job import Job
 from flows.ingest.publication import publish_scan
-from flows.ingest.recording import ChunkResult, preprocess_chunk, preprocess_recording
+from flows.ingest.recording import ChunkResult, preprocess_chunk
 from flows.ingest.scan import Scan, scan
+from flows.ingest.scoring import Rescoring, rescore
 from flows.ingest.summary import dataset_rows, problem_rows, summarise
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.stage_events import (
@@ -29,6 +31,7 @@ from flows.runtime.console import say
 from flows.runtime.dask_pool import worker_pool
 from flows.runtime.orchestration import in_flow, opaque, stage_task
 from preprocessing.recording import FoundRecording
+from storage.index.identity import RecordingKey
 from storage.layout import IN_PROCESS_MARK
 from storage.locks import writer_lock
 from storage.schema import RecordingRow, Status
@@ -99,12 +102,13 @@ def refresh_store(
         if scanned.published is None:
             scanned.require_data()
         results = run_batches(settings, scanned.todo(), client)
-        rows = [row for result in results for row in result.rows]
-        snapshot = publish(opaque(scanned), opaque(rows), opaque(settings))
+        rescorings = read_changed_scorings(opaque(scanned)) if scanned.to_rescore() else {}
+        snapshot = publish(opaque(scanned), opaque(results), opaque(rescorings), opaque(settings))
         log_publication(log, snapshot, stage=PREPROCESS)
     show_summary(settings.store.root)
     busy_s = sum(result.busy_s for result in results)
-    return StoreRefresh(len(rows), snapshot, busy_s, changed=snapshot.snapshot_id != before)
+    n_recordings = sum(len(result.rows) for result in results) + len(rescorings)
+    return StoreRefresh(n_recordings, snapshot, busy_s, changed=snapshot.snapshot_id != before)
 
 
 def run_batches(
@@ -153,8 +157,14 @@ def run_here(settings: Settings, todo: Sequence[tuple[Job, FoundRecording]]) -> 
         results.append(preprocess_chunk(job, [recording]))
         log_recordings(log, results[-1])
     _mark(settings).unlink(missing_ok=True)
+    return _joined(results)
+
+
+def _joined(results: Sequence[ChunkResult]) -> ChunkResult:
+    """Return several results as one."""
     rows = [row for result in results for row in result.rows]
-    return ChunkResult(rows, sum(result.busy_s for result in results))
+    scorings = dict(ChainMap(*(result.scorings for result in results)))
+    return ChunkResult(rows, sum(result.busy_s for result in results), scorings=scorings)
 
 
 def _mark(settings: Settings) -> Path:
@@ -225,17 +235,16 @@ def _result(
     try:
         return get()
     except KilledWorker:
-        rows = [_alone(job, recording, client) for recording in chunk]
-        return ChunkResult(rows, 0.0)
+        return _joined([_alone(job, recording, client) for recording in chunk])
 
 
-def _alone(job: Job, recording: FoundRecording, client: Client) -> RecordingRow:
+def _alone(job: Job, recording: FoundRecording, client: Client) -> ChunkResult:
     from distributed import KilledWorker
 
     try:
-        row: RecordingRow = client.submit(preprocess_recording, job, recording, pure=False).result()
+        result: ChunkResult = client.submit(preprocess_chunk, job, [recording], pure=False).result()
     except KilledWorker:
-        return RecordingRow(
+        row = RecordingRow(
             dataset=recording.dataset,
             name=recording.name,
             subject=recording.subject,
@@ -244,13 +253,33 @@ def _alone(job: Job, recording: FoundRecording, client: Client) -> RecordingRow:
             reason="worker died while reading it: out of memory, or a crash in a library",
             settings_digest=job.settings_digest(),
         )
-    return row
+        return ChunkResult([row], 0.0)
+    return result
+
+
+@stage_task("changed stages and events")
+def read_changed_scorings(scanned: Scan) -> dict[RecordingKey, Rescoring]:
+    """Read the scorings that changed beside an unchanged signal.
+
+    Here and not by the workers: a night takes some milliseconds, their start takes seconds.
+    """
+    return {
+        (job.dataset, name): rescoring
+        for job, recordings in scanned.to_rescore()
+        for name, rescoring in rescore(job, recordings).items()
+    }
 
 
 @stage_task("publish")
-def publish(scanned: Scan, rows: list[RecordingRow], settings: Settings) -> Snapshot:
+def publish(
+    scanned: Scan,
+    results: Sequence[ChunkResult],
+    rescorings: dict[RecordingKey, Rescoring],
+    settings: Settings,
+) -> Snapshot:
     """Publish one snapshot of all that is published or new."""
-    return publish_scan(scanned, rows, settings)
+    new = _joined(results)
+    return publish_scan(scanned, new.rows, settings, scorings=new.scorings, rescorings=rescorings)
 
 
 def show_summary(root: Path) -> None:

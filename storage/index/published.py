@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from storage.cycle_collector import cycle_collector_paused
 from storage.index.identity import RecordingKey
+from storage.index.subject_rows import read_subjects
 from storage.recording_json import RECORDING_FIELDS, SOURCE_FIELDS, recording_from_dict
-from storage.schema import DatasetRow, RecordingRow, Status
+from storage.schema import DatasetRow, RecordingRow, Status, SubjectRow
 from storage.snapshot import (
+    IndexDamagedError,
     IndexMissingError,
-    IndexVersionError,
     Snapshot,
     read_snapshot,
     reading_index,
@@ -45,6 +46,9 @@ class PublishedSources(NamedTuple):
     path: str | None
     bytes: int | None
     checked_at_ns: int
+    n_windows: int
+    duration_s: float | None
+    truncated: bool
     sources: tuple[SourceStamp, ...]
 
 
@@ -66,11 +70,19 @@ class PublishedState:
         with reading_index(self.root) as connection, cycle_collector_paused():
             return read_rows(connection)
 
+    def subjects(self) -> list[SubjectRow]:
+        """Return what the cohorts' tables say of subjects and visits."""
+        with reading_index(self.root) as connection:
+            return read_subjects(connection)
+
 
 def load_published(root: Path | str) -> PublishedState | None:
     """Return the state that the published index describes, None without a readable index.
 
-    After a change of the schema version there is none, so every recording is examined.
+    Raises
+    ------
+    storage.snapshot.IndexVersionError
+        If it has another schema version: whoever publishes would make every window again.
     """
     try:
         with reading_index(root) as connection, cycle_collector_paused():
@@ -80,7 +92,7 @@ def load_published(root: Path | str) -> PublishedState | None:
                 _read_sources(connection),
                 {row.dataset: row for row in _read_datasets(connection)},
             )
-    except (IndexMissingError, IndexVersionError):
+    except (IndexMissingError, IndexDamagedError):
         return None
 
 
@@ -97,7 +109,7 @@ def published_ids(root: Path | str) -> tuple[Snapshot | None, dict[RecordingKey,
         with reading_index(root) as connection:
             rows = connection.execute(names).fetchall()
             snapshot = read_snapshot(connection)
-    except (IndexMissingError, IndexVersionError):
+    except (IndexMissingError, IndexDamagedError):
         return None, {}
     return snapshot, {(dataset, name): number for dataset, name, number in rows}
 
@@ -118,7 +130,7 @@ def _read_sources(connection: DuckDBPyConnection) -> dict[RecordingKey, Publishe
     stamps = _stamps_by_recording(connection)
     recordings = connection.execute(
         "SELECT dataset, name, recording_id, status, reason, digest, settings_digest, path, bytes, "
-        "checked_at_ns FROM recordings"
+        "checked_at_ns, n_windows, duration_s, truncated FROM recordings"
     ).fetchall()
     statuses = {str(status): status for status in Status}
     return {

@@ -89,7 +89,8 @@ def test_stages_are_runs_and_training_is_done_by_the_gpu_worker(it: Lab) -> None
         started = time.time()
         again = it.ended(it.start("deaps-pipeline/full"), PATIENCE_S)
         assert again["state_type"] == "COMPLETED"
-        skipped = [run for run in runs_since(it, started).values() if run["state_name"] == "Skipped"]
+        runs = runs_since(it, started).values()
+        skipped = [run for run in runs if run["state_name"] == "Skipped"]
         assert len(skipped) == 5
         assert all(run["total_run_time"] < 2 for run in skipped)
 
@@ -125,7 +126,7 @@ def test_a_worker_that_sees_another_store_refuses_before_any_step(it: Lab) -> No
     hidden = it.folder / "store"
     with it.worker("cpu"), it.worker("gpu", "blind", DEAPS_CONFIG=str(elsewhere)):
         wait_for(lambda: it.online("gpu"))
-        name = it.start("deaps-pipeline/full", f"overrides=[\"store.root={hidden}/./\"]")
+        name = it.start("deaps-pipeline/full", f'overrides=["store.root={hidden}/./"]')
         wait_for(lambda: list(hidden.glob("runs/*/config.toml")), PATIENCE_S)
         # What this worker is shown at that path is a store with another id.
         true_id = (hidden / "store-id").read_text()
