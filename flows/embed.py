@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from deaps.probing.comparison import plan_benchmarks
 from prefect import flow
 
 from deaps.probing.examples import Windows
@@ -44,12 +43,12 @@ def embed(
 
 def features_of(settings: Settings) -> tuple[list[FeatureFile], Windows]:
     """Return the files of features that an evaluation compares, and the windows they are of."""
-    from flows.evaluate import dataset_labels, list_features
+    from flows.evaluate import dataset_labels, guarded_plans, list_features
 
-    state, labels = load_state(settings), dataset_labels()
+    state = load_state(settings)
     with open_index(settings.store.root) as index:
-        plans, _ = plan_benchmarks(index, settings.benchmarks, settings.data.roots(), labels)
-    windows = windows_of(plans.values())
+        guarded, _ = guarded_plans(state, index, dataset_labels())
+    windows = windows_of(guarded.plans.values())
     return list_features(state, windows), windows
 
 

@@ -24,7 +24,7 @@ from deaps.probing.outcomes.records import (
     with_figures,
 )
 from deaps.probing.plan import Plan, plan_benchmarks, windows_of
-from deaps.probing.pretraining_guard import guard_plans
+from deaps.probing.pretraining_guard import GuardedPlans, guard_plans
 from deaps.probing.representations import (
     RR_FLOOR,
     FeatureFile,
@@ -116,9 +116,8 @@ def measure(state: ExperimentState, watch: Stopwatch, command: str) -> Evaluatio
     labels = dataset_labels()
     raise_open_file_limit()  # the workers, which read windows of all recordings, inherit it
     with open_index(store.root) as index, worker_pool(settings.execution) as client:
-        plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots(), labels)
-        guarded = guard_plans(plans, trained_on(state.finished))
-        plans, not_run = guarded.plans, not_run | guarded.refused
+        guarded, not_run = guarded_plans(state, index, labels)
+        plans = guarded.plans
         windows = windows_of(plans.values())
         files = list_features(state, windows)
         context = StageContext(state, plans, windows, files, client)
@@ -189,6 +188,16 @@ def trained_on(finished: Sequence[FinishedRun]) -> dict[str, TrainedOn]:
         before = by_name.get(each.trained.name, TrainedOn(frozenset(), frozenset()))
         by_name[each.trained.name] = before | read_trained_on(each.run)
     return by_name
+
+
+def guarded_plans(
+    state: ExperimentState, index: DuckDBPyConnection, labels: DatasetLabels
+) -> tuple[GuardedPlans, dict[str, str]]:
+    """Return the benchmarks that can be run on the finished runs, and why others cannot."""
+    settings = state.settings
+    plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots(), labels)
+    guarded = guard_plans(plans, trained_on(state.finished))
+    return guarded, not_run | guarded.refused
 
 
 def dataset_labels() -> DatasetLabels:
