@@ -38,6 +38,7 @@ from deaps.probing.representations import (
 from deaps.training.device import choose_device
 from deaps.training.trained_on import TrainedOn, read_trained_on
 from flows.config import Settings
+from flows.experiment.earlier import with_change
 from flows.experiment.feature_jobs import WindowSource, fill_missing
 from flows.experiment.fold_jobs import run_folds
 from flows.experiment.folder import keep_evaluation
@@ -92,7 +93,8 @@ def evaluate_all(
     state = load_state(settings)
     state.require_runs()
     if not state.evaluated:
-        keep_evaluation(measure(state, Stopwatch(earlier), command), state.folder)
+        evaluation = measure(state, Stopwatch(earlier), command)
+        keep_evaluation(with_change(evaluation, settings.store.root), state.folder)
         log = EventLog(settings.store.root)
         log_publication(log, republish(settings.store.root), stage="evaluate")
     return state.folder

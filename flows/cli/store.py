@@ -28,6 +28,34 @@ def query(
     (print_csv if csv else print_table)(table)
 
 
+def trace(
+    what: Annotated[
+        str, typer.Argument(help="A report, or a window: dataset/recording/row.", metavar="WHAT")
+    ],
+    figure: Annotated[
+        str | None, typer.Argument(help="With a report: benchmark/representation[/metric].")
+    ] = None,
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Name what a figure of a report, or a window, comes from.
+
+    The report ``newest`` is the last one.
+
+    Example: deaps trace newest afib-transfer/deaps/accuracy
+    """
+    from flows.experiment.lineage import trace_figure, trace_window
+
+    root = settings_from(preset, config, overrides).store.root
+    if figure is None:
+        lines = trace_window(root, what)
+    else:
+        lines = trace_figure(root, None if what == "newest" else what, figure)
+    for name, value in lines:
+        typer.echo(f"{name}: {value}")
+
+
 def doctor(
     preset: Preset = None,
     config: Config = None,
