@@ -21,6 +21,7 @@ from flows.runtime.console import say
 from flows.runtime.flow_start import StageParameters, hand_over
 from flows.runtime.orchestration import call_stage, in_flow, named, skip_stage
 from flows.runtime.server_address import named_server
+from flows.runtime.shared_store import warn_of_locks
 from flows.runtime.work_pool import (
     PoolError,
     PoolJob,
@@ -43,6 +44,7 @@ def train_runs(
     if pool is None:
         return _train_here(settings, parameters, runs)
     store = settings.store.root
+    warn_of_locks(store)
     jobs = [
         PoolJob(
             f"train {run.name}",
@@ -64,7 +66,7 @@ def find_pool(execution: ExecutionSettings, deployment: str) -> str | None:
     PoolError
         If ``execution.training`` is ``pool`` and there is none.
     """
-    if execution.training == "here":
+    if execution.training == "here" or execution.cluster == "slurm":
         return None
     pool, problem = _usable_pool(deployment)
     if execution.training == "pool":
@@ -92,8 +94,8 @@ def _usable_pool(deployment: str) -> tuple[str | None, str]:
 def _train_here(
     settings: Settings, parameters: StageParameters, runs: Sequence[Run]
 ) -> dict[str, str]:
-    """Train runs in this process, as many at once as ``execution.trainings_at_once`` says."""
-    from flows.train import train
+    """Train runs in this process, or as jobs that it submits, some at once."""
+    from flows.train import train, trainings_at_once
 
     failures: dict[str, str] = {}
 
@@ -109,7 +111,7 @@ def _train_here(
         except Exception as error:  # the others go on; the pipeline says at its end what failed
             failures[run.name] = _reason(error)
 
-    _each(attempt, runs, at_once=settings.execution.trainings_at_once)
+    _each(attempt, runs, at_once=trainings_at_once(settings.execution, len(runs)))
     return failures
 
 
