@@ -102,6 +102,9 @@ def status(
     config: Config = None,
     overrides: Overrides = None,
     json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Show stages, runs and workers until Ctrl-C.")
+    ] = False,
 ) -> None:
     """Show what is published and running, disk use and problems.
 
@@ -114,6 +117,11 @@ def status(
     from flows.monitoring.status import store_status
     from flows.runtime.console import console
 
+    if watch:
+        from flows.cli.status_watch import watch as watch_store
+
+        watch_store(root, console())
+        return
     state = store_status(root)
     if json:
         typer.echo(as_json(state))
