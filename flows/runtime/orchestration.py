@@ -7,6 +7,7 @@ they are called directly. Nothing here imports Prefect before it has to: that ta
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from functools import cached_property, partial, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from flows.runtime.console import say
+from storage.errors import DeapsError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -140,6 +142,7 @@ def run_flow(flow: Callable[..., R], **parameters: Any) -> R:
 
     from flows.runtime.prefect_server import server_problem
 
+    _leave_known_errors_to_us()
     if problem := server_problem():
         say(f"{problem}; working without Prefect")
         return call_stage(flow, **parameters)
@@ -148,3 +151,16 @@ def run_flow(flow: Callable[..., R], **parameters: Any) -> R:
     except HTTPError as error:
         say(f"Prefect's server is gone ({type(error).__name__}); going on without it")
         return call_stage(flow, **parameters)
+
+
+def _leave_known_errors_to_us() -> None:
+    """Keep Prefect from printing the traceback of an error that a person can mend.
+
+    The command prints its message in one line; a fault of ours keeps its traceback.
+    """
+    for name in ("prefect.flow_runs", "prefect.task_runs"):
+        logging.getLogger(name).addFilter(_is_unknown)
+
+
+def _is_unknown(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], DeapsError))

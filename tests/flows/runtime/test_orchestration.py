@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from flows.runtime import artifacts, orchestration, prefect_server
 from flows.runtime.orchestration import call_stage, opaque, run_flow, stage_task
 from flows.runtime.server_address import named_server
+from storage.errors import DeapsError
 
 
 @stage_task("halve {number}")
@@ -145,3 +147,16 @@ def test_in_a_flow_is_known_without_importing_prefect(monkeypatch: pytest.Monkey
     monkeypatch.setattr(orchestration.sys, "modules", loaded)
     assert orchestration.in_flow() is False
     assert "prefect" not in loaded
+
+
+def test_prefect_prints_no_traceback_of_an_error_that_a_person_can_mend(
+    server: SimpleNamespace,
+) -> None:
+    def record(error: type[Exception]) -> logging.LogRecord:
+        info = (error, error("x"), None)
+        return logging.LogRecord("prefect.flow_runs", logging.ERROR, "", 0, "failed", (), info)
+
+    run_flow(FakeFlow(), number=3)
+    logger = logging.getLogger("prefect.flow_runs")
+    assert not logger.filter(record(DeapsError))
+    assert logger.filter(record(ValueError))
