@@ -398,6 +398,8 @@ class Evaluation(Record):
     title: str
     datasets: dict[str, str] = {}
     """Name for people of each data set, by the key that the rest of the document uses."""
+    synthetic: tuple[str, ...] = ()
+    """Data sets that `deaps synth` made: no person was recorded."""
     representations: tuple[Representation, ...]
     benchmarks: tuple[BenchmarkRecord, ...]
     few_labels: tuple[FewLabelCurve, ...] = ()

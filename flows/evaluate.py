@@ -171,6 +171,7 @@ def figures(
         id=state.name,
         title=_title(settings, labels),
         datasets=labels,
+        synthetic=synthetic_datasets(index),
         representations=with_joined(trained, judge.reference, benchmarks),
         benchmarks=benchmarks,
         few_labels=judge.curves(plans, answers),
@@ -263,6 +264,12 @@ def show_accuracies(records: Sequence[BenchmarkRecord]) -> None:
         key="benchmark-accuracies",
         description="Accuracy of every representation in every benchmark.",
     )
+
+
+def synthetic_datasets(index: DuckDBPyConnection) -> tuple[str, ...]:
+    """Return the data sets of a snapshot that `deaps synth` made."""
+    rows = index.execute("SELECT dataset FROM datasets WHERE synthetic ORDER BY dataset").fetchall()
+    return tuple(dataset for (dataset,) in rows)
 
 
 def _title(settings: Settings, labels: DatasetLabels) -> str:

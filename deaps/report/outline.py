@@ -20,6 +20,7 @@ from deaps.report.sections.results.mean_ranks import mean_ranks_section
 from deaps.report.sections.strips import strips_section
 from deaps.report.sections.training import training_section
 from deaps.report.sections.trials import trials_section
+from deaps.report.synthetic import marked_synthetic
 
 
 def report_sections(evaluation: Evaluation) -> tuple[Section, ...]:
@@ -41,4 +42,4 @@ def report_sections(evaluation: Evaluation) -> tuple[Section, ...]:
         absent_section(evaluation),
         provenance_section(evaluation),
     )
-    return numbered(sections)
+    return marked_synthetic(numbered(sections), evaluation)
