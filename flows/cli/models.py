@@ -11,7 +11,7 @@ from flows.cli.options import (
     Config,
     Overrides,
     Preset,
-    config_text,
+    flow_arguments,
     flow_context,
     settings_from,
 )
@@ -48,9 +48,7 @@ def train(
         names = run_flow(
             train_flow,
             methods=method,
-            preset=preset,
-            config=config_text(config),
-            overrides=overrides,
+            **flow_arguments(preset, config, overrides),
         )
     for name in names:
         typer.echo(f"run: {settings.store.root / 'runs' / name}")
@@ -71,7 +69,7 @@ def embed(
     Example: deaps embed night.edf --out night.parquet
     """
     settings = settings_from(preset, config, overrides)
-    from flows.embed import embed_source
+    from flows.embed_source import embed_source
 
     typer.echo(f"{embed_source(settings, source, encoder, out):,} windows: {out}")
 

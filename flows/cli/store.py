@@ -28,6 +28,34 @@ def query(
     (print_csv if csv else print_table)(table)
 
 
+def trace(
+    what: Annotated[
+        str, typer.Argument(help="A report, or a window: dataset/recording/row.", metavar="WHAT")
+    ],
+    figure: Annotated[
+        str | None, typer.Argument(help="With a report: benchmark/representation[/metric].")
+    ] = None,
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Name what a figure of a report, or a window, comes from.
+
+    The report ``newest`` is the last one.
+
+    Example: deaps trace newest afib-transfer/deaps/accuracy
+    """
+    from flows.experiment.lineage import trace_figure, trace_window
+
+    root = settings_from(preset, config, overrides).store.root
+    if figure is None:
+        lines = trace_window(root, what)
+    else:
+        lines = trace_figure(root, None if what == "newest" else what, figure)
+    for name, value in lines:
+        typer.echo(f"{name}: {value}")
+
+
 def doctor(
     preset: Preset = None,
     config: Config = None,
@@ -74,6 +102,9 @@ def status(
     config: Config = None,
     overrides: Overrides = None,
     json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Show stages, runs and workers until Ctrl-C.")
+    ] = False,
 ) -> None:
     """Show what is published and running, disk use and problems.
 
@@ -86,6 +117,11 @@ def status(
     from flows.monitoring.status import store_status
     from flows.runtime.console import console
 
+    if watch:
+        from flows.cli.status_watch import watch as watch_store
+
+        watch_store(root, console())
+        return
     state = store_status(root)
     if json:
         typer.echo(as_json(state))
