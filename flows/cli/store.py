@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
 
 from flows.cli.options import Config, Overrides, Preset, settings_from, stop
+
+_INTERRUPTED = 130
 
 
 def query(
@@ -23,8 +26,19 @@ def query(
     from flows.cli.output import ROWS_ASKED, print_csv, print_table
     from storage.query import run_query
 
-    settings = settings_from(preset, config, overrides)
-    table = run_query(settings.store.root, sql, limit=None if csv else ROWS_ASKED)
+    store = settings_from(preset, config, overrides).store
+    try:
+        table = run_query(
+            store.root,
+            sql,
+            limit=None if csv else ROWS_ASKED,
+            seconds=store.query_seconds,
+            megabytes=store.query_megabytes,
+        )
+    except KeyboardInterrupt:
+        typer.echo("deaps: stopped", err=True)
+        # A statement that does not end would keep the process at its end.
+        os._exit(_INTERRUPTED)
     (print_csv if csv else print_table)(table)
 
 

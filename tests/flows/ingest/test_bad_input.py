@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -437,3 +438,17 @@ def test_reader_whose_tables_break_stops_nothing(
     assert "tables are damaged" in shown
     assert "Smith" not in shown
     assert recording(settings)["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ValueError("x"), AttributeError("x"), KeyError("x"), OSError(5, "x"), RecursionError()],
+    ids=lambda error: type(error).__name__,
+)
+def test_no_reason_names_a_module_or_a_line(error: Exception) -> None:
+    try:
+        raise error
+    except Exception as raised:
+        text = reason(raised)
+    assert not re.search(r"line \d|\bin \w+\.|Error\b(?! )", text.replace("Input/output error", ""))
+    assert "cannot be read" in text or "damaged" in text

@@ -150,3 +150,15 @@ def test_how_long_logs_are_kept_changes_no_evaluation(tmp_path: Path) -> None:
         for days in (1, 90)
     }
     assert len(ids) == 1
+
+
+@pytest.mark.parametrize("lines", ["", '{"level": "info", "event": "stage started"}\n'])
+def test_query_of_the_documentation_works_on_a_log_without_problems(
+    tmp_path: Path, lines: str
+) -> None:
+    text = Path("docs/observability.md").read_text()
+    (sql,) = re.findall(r'deaps query "(SELECT [^"]*read_json[^"]*)"', text)
+    publish_rows(tmp_path, [write_recording(tmp_path, make_row())])
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "2026-01-01.jsonl").write_text(lines)
+    assert run_query(tmp_path, sql.replace("'store/", f"'{tmp_path}/")).num_rows == 0
