@@ -279,8 +279,7 @@ def test_any_error_of_a_reader_concerns_its_file_alone(
 
     monkeypatch.setattr(DATASETS["shhs"], "read", fail)
     run(settings)
-    place = f"ZeroDivisionError in {__name__}, line "
-    assert str(recording(settings)["reason"]).startswith(f"cannot be read: {place}")
+    assert str(recording(settings)["reason"]).startswith("damaged: ")
     assert recording(settings, GOOD)["status"] == "ok"
 
 
@@ -298,7 +297,7 @@ def test_error_of_writing_is_not_the_recordings_fault(
 def test_reasons_are_words() -> None:
     assert reason(PermissionError(13, "x")) == "no permission to read the file"
     assert reason(MemoryError()) == "not enough memory to read the file"
-    assert reason(ValueError("may quote a header")) == "cannot be read: ValueError"
+    assert "quote" not in reason(ValueError("may quote a header"))
     assert len(reason(UnreadableRecordingError("x" * 1000))) == 300
 
 
@@ -395,7 +394,7 @@ def test_damaged_index_is_made_anew(settings: Settings, damage: slice) -> None:
     data = bytearray(index.read_bytes())
     data[damage] = b"\xff" * len(data[damage])
     index.write_bytes(bytes(data))
-    assert check_store(settings.store.root)[0].kind in ("index version", "no index")
+    assert check_store(settings.store.root)[0].kind in ("index damaged", "no index")
     assert run(settings).snapshot_id == first.snapshot_id
 
 

@@ -20,11 +20,10 @@ def warnings(settings: Settings) -> str:
 
 
 def test_names_that_print_alike_are_two_recordings(tmp_path: Path) -> None:
-    folder = os.fsencode(tmp_path / "in")
     for seed, name in enumerate((b"night\xff.edf", b"night\\xff.edf")):
         path = write_edf(tmp_path / "made.edf", {"ECG": beats(25, seed=seed)})
-        os.makedirs(folder, exist_ok=True)
-        os.rename(path, folder + b"/" + name)
+        (tmp_path / "in").mkdir(exist_ok=True)
+        path.rename(tmp_path / "in" / os.fsdecode(name))
     settings = settings_for(tmp_path / "store", folder=tmp_path / "in")
     names = stored(settings)
     assert [status for _, status in names] == ["ok", "ok"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,10 @@ from flows.monitoring import event_log
 from flows.monitoring.event_log import EventLog, describe_error
 from flows.monitoring.log_tail import last_events
 from flows.monitoring.stage_events import log_recordings
+from storage.query import run_query
 from storage.schema import RecordingRow, Status
 from tests.flows.inline import settings_for
+from tests.storage.made_store import make_row, publish_rows, write_recording
 
 
 def lines(root: Path) -> list[dict[str, Any]]:
