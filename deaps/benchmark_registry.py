@@ -20,9 +20,16 @@ _PAPER = (
     "deaps.benchmarks.afib_leave_one_out:AfibLeaveOneOutFitted",
     "deaps.benchmarks.gender:Gender",
     "deaps.benchmarks.challenge:Challenge2017",
+    "deaps.benchmarks.challenge:Challenge2017WithCopies",
     "deaps.benchmarks.tuning_folds:InnerFolds",
     "deaps.benchmarks.tuning_folds:InnerFewLabels",
     "deaps.benchmarks.tuning_folds:InnerAfib",
+)
+
+_SLEEP = (
+    "deaps.benchmarks.sleep_stage:SleepStage",
+    "deaps.benchmarks.sleep_stage:SleepStageOfThree",
+    "deaps.benchmarks.apnea:Apnea",
 )
 
 OTHER_BENCHMARKS: Registry[Benchmark] = Registry("benchmark", "deaps.benchmarks")
@@ -37,14 +44,21 @@ def register_benchmark(benchmark: Benchmark) -> Benchmark:
     DeapsError
         If its name is taken.
     """
-    if benchmark.name in paper_benchmarks():
-        raise DeapsError(f"the paper's benchmark {benchmark.name!r} has that name already")
+    if benchmark.name in paper_benchmarks() | sleep_benchmarks():
+        raise DeapsError(f"there is a benchmark {benchmark.name!r} already; choose another name")
     return OTHER_BENCHMARKS.add(benchmark.name, benchmark)
 
 
 def all_benchmarks() -> dict[str, Benchmark]:
-    """Return all benchmarks by name, in the order of the report: the paper's, then the others."""
-    return paper_benchmarks() | OTHER_BENCHMARKS.all()
+    """Return all benchmarks by name, in the order of the report: paper's, sleep's, then others."""
+    return paper_benchmarks() | sleep_benchmarks() | OTHER_BENCHMARKS.all()
+
+
+@cache
+def sleep_benchmarks() -> dict[str, Benchmark]:
+    """Return the benchmarks on scored sleep by name."""
+    made = (import_object(home)() for home in _SLEEP)
+    return {benchmark.name: benchmark for benchmark in made}
 
 
 @cache

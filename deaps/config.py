@@ -6,6 +6,7 @@ paper's; what the paper leaves open is a setting, too.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
@@ -264,6 +265,35 @@ class BenchmarkSettings(SettingsSection):
     challenge: str = "challenge2017"
     """Data set with training and validation recordings of normal, AFib and other rhythm."""
 
+    challenge_overlap: Annotated[tuple[Literal["remove", "keep"], ...], Field(strict=False)] = (
+        "remove",
+        "keep",
+    )
+    """What becomes of validation recordings that are among the training recordings, too: without
+    them the test is fair; with them it leaks, but may be what others report. Both are run."""
+
+    probes: Annotated[
+        tuple[Literal["svc", "logistic", "neighbours"], ...], Field(strict=False, min_length=1)
+    ] = ("svc", "logistic", "neighbours")
+    """Classifiers on the frozen features; the tables show the first."""
+
+    few_label_draws: Annotated[int, Field(ge=0)] = 10
+    """Draws of annotated people behind each point of the few-label curves; 0 for no curves."""
+
+    sleep: str | None = None
+    """Data set, or part of one, of the benchmarks on sleep stages and apneas; None for none."""
+
+    sleep_people: Literal["one visit", "all"] = "one visit"
+    """Whose nights they use: of people with one visit, whom a pre-training on pairs of visits never
+    sees, or of all."""
+
+    sleep_windows: Count | Literal["all"] = 20_000
+    """Windows drawn for each of them, by seed: fitting takes time that grows with the square."""
+
+    sleep_split: Annotated[Path | None, Field(strict=False)] = None
+    """Published split to use instead of folds: a table with the columns id (subject or recording)
+    and split (train, val, test)."""
+
     folds: Annotated[int, Field(ge=2)] = 5
     """Folds of the gender benchmark and of the inner folds."""
 
@@ -274,7 +304,7 @@ class BenchmarkSettings(SettingsSection):
     """How often they are drawn."""
 
     bootstrap: Count = 1000
-    """Draws of subjects behind a confidence interval."""
+    """Draws of people and seeds behind a confidence interval."""
 
     seed: int = 0
-    """Of draws, folds, bootstrap, and of the random encoder's weights."""
+    """Of draws, folds and bootstrap."""

@@ -12,10 +12,10 @@ from flows.experiment.plan import plan_experiment
 from flows.experiment.provenance import Stopwatch
 from flows.experiment.state import load_state
 from flows.ingest.demo_data import ensure_demo_data
+from flows.ingest.refresh import refresh_store
 from flows.ingest.scan import scan
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.stage_events import log_unchanged
-from flows.preprocess import refresh_store
 from flows.report import write_page
 from flows.runtime.flow_start import FALLBACK_PRESET, command_line, handed_scan, start_flow
 from flows.train import train_plans

@@ -10,24 +10,23 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
-from prefect import flow, task
-from prefect.artifacts import create_markdown_artifact
-from prefect.cache_policies import NO_CACHE
+from prefect import flow
 
 from deaps.config import MethodName
 from deaps.method_registry import DEAPS
 from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import Run, TrainingPlan, create_run, open_run
 from flows.config import ExecutionSettings, Settings
-from flows.experiment.plan import method_plan
+from flows.experiment.plan import seeded_plans
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.loss_curve import curve_page
 from flows.monitoring.run_status import last_row
 from flows.monitoring.stage_events import log_publication, training_facts
+from flows.runtime.artifacts import leave_text
 from flows.runtime.console import say
 from flows.runtime.flow_start import start_flow
 from flows.runtime.interrupt import stopped_with_us
-from flows.runtime.opaque import opaque
+from flows.runtime.orchestration import opaque, stage_task
 from flows.runtime.progress import StageProgress
 from storage.errors import DeapsError
 from storage.locks import training_lock
@@ -50,7 +49,8 @@ def train(
     """Train methods on the published snapshot, DEAPS by default; return the runs' names."""
     settings, _ = start_flow(preset, config, overrides)
     wanted = methods or [DEAPS.name]
-    return train_plans(settings, [method_plan(settings, name) for name in wanted])
+    plans = [plan for name in wanted for plan in seeded_plans(settings, name)]
+    return train_plans(settings, plans)
 
 
 def train_plans(settings: Settings, plans: Sequence[TrainingPlan]) -> list[str]:
@@ -61,21 +61,13 @@ def train_plans(settings: Settings, plans: Sequence[TrainingPlan]) -> list[str]:
     runs = [create_run(settings.store.root, plan) for plan in plans]
     at_once = settings.execution.trainings_at_once
     slots = threading.BoundedSemaphore(at_once)
-    if at_once == 1:
-        states = [
-            train_one(opaque(r), opaque(settings), opaque(slots), return_state=True) for r in runs
-        ]
-    else:
-        futures = [train_one.submit(opaque(run), opaque(settings), opaque(slots)) for run in runs]
-        for future in futures:
-            future.wait()
-        states = [future.state for future in futures]
-    for state in states:
-        state.result()
+    calls = [(opaque(run), opaque(settings), opaque(slots)) for run in runs]
+    for result in train_one.run_all(calls, at_once=at_once):
+        result()
     return [run.name for run in runs]
 
 
-@task(cache_policy=NO_CACHE, persist_result=False, task_run_name="train {run.name}")
+@stage_task("train {run.name}")
 def train_one(run: Run, settings: Settings, slots: threading.BoundedSemaphore) -> None:
     """Train a run to its end unless it is finished, and publish it in the index."""
     log = EventLog(settings.store.root)
@@ -160,4 +152,4 @@ def _run_process(command: list[str], follow: Callable[[], None] = lambda: None) 
 
 def show_curve(run: Run) -> None:
     """Leave the loss curve and the measures of collapse in Prefect's pages."""
-    create_markdown_artifact(curve_page(run.name, read_metrics(run.folder)), key="training-curve")
+    leave_text(curve_page(run.name, read_metrics(run.folder)), key="training-curve")

@@ -67,6 +67,13 @@ def read_columns(
     return rows, warnings
 
 
+def column_names(path: Path, *, encoding: str = "utf-8-sig") -> list[str]:
+    """Return the columns of a CSV file in lower case; none where it cannot be read."""
+    text, _ = _decode(path, encoding)
+    names = _field_names(csv.DictReader(io.StringIO(text))) if text is not None else []
+    return [name.strip().lower() for name in names]
+
+
 def _field_names(reader: csv.DictReader[str]) -> list[str]:
     try:
         return list(reader.fieldnames or ())

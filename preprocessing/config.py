@@ -52,6 +52,14 @@ class QualitySettings(SettingsSection):
     """Samples on a rail count as clipped in runs of at least this many."""
 
 
+class CohortSettings(SettingsSection):
+    """What of the cohorts' own tables goes into the index."""
+
+    columns: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    """Variables of the cohorts' tables that become columns of ``subjects``, such as ``bmi_s1`` or
+    ``ahi_a0h3a``; each must be in a table of a configured data set."""
+
+
 class SynthSettings(SettingsSection):
     """The synthetic cohort: how much of each data set, and the seed."""
 

@@ -50,7 +50,8 @@ class RawRecording:
     """One ECG lead as its source file holds it.
 
     ``signal`` is float32 in mV, shape (n,), at ``fs`` Hz; it may hold NaN where the source has
-    no sample. ``rhythms`` is in order of time, empty where nothing is annotated.
+    no sample. ``rhythms`` is in order of time, empty where nothing is annotated. ``clock_s`` is
+    the time of day at the first sample, in seconds after midnight; the date is never read.
     """
 
     signal: NDArray[np.float32]
@@ -61,6 +62,7 @@ class RawRecording:
     age: float | None = None
     rhythms: tuple[RhythmChange, ...] = ()
     notes: tuple[str, ...] = ()
+    clock_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,11 +28,12 @@ from storage.index.identity import (
 )
 from storage.index.published import load_published, published_ids
 from storage.index.results import collect_runs_and_results
+from storage.index.subject_rows import canonical_subjects
 from storage.index_digest import published_digests, write_digests
 from storage.layout import index_path, index_wal_path, resolve_root
 from storage.locks import publisher_lock
 from storage.packages import installed_versions
-from storage.schema import SCHEMA_VERSION, DatasetRow, RecordingRow, Status
+from storage.schema import SCHEMA_VERSION, DatasetRow, RecordingRow, Scoring, Status, SubjectRow
 from storage.snapshot import IndexMissingError, Snapshot
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def publish(
     *,
     datasets: Sequence[DatasetRow],
     settings: Mapping[str, Any],
+    scorings: Mapping[RecordingKey, Scoring] | None = None,
+    subjects: Sequence[SubjectRow] = (),
 ) -> Snapshot:
     """Publish the index of ``recordings`` and return its snapshot.
 
@@ -64,6 +67,11 @@ def publish(
         Their data sets.
     settings
         The settings that the windows were made with: JSON values, without paths of a machine.
+    scorings
+        Stages and events by data set and name, at least of every recording whose
+        ``scoring_digest`` is not that of the published index.
+    subjects
+        What the cohorts' tables say of subjects and visits.
 
     Raises
     ------
@@ -74,7 +82,14 @@ def publish(
     store = resolve_root(root)
     store.mkdir(parents=True, exist_ok=True)
     with publisher_lock(store), cycle_collector_paused():
-        return _publish_if_changed(store, recordings, datasets=datasets, settings=settings)
+        content = IndexContent(
+            mark_duplicates(recordings),
+            datasets,
+            collect_runs_and_results(store),
+            scorings or {},
+            canonical_subjects(subjects),
+        )
+        return _publish_if_changed(store, content, settings)
 
 
 def republish(root: Path | str) -> Snapshot:
@@ -90,25 +105,21 @@ def republish(root: Path | str) -> Snapshot:
         published = load_published(store)
         if published is None:
             raise IndexMissingError(f"no index in {store}; run deaps preprocess")
-        return _publish_if_changed(
-            store,
-            published.rows(),
-            datasets=list(published.datasets.values()),
-            settings=published.snapshot.settings,
+        content = IndexContent(
+            mark_duplicates(published.rows()),
+            list(published.datasets.values()),
+            collect_runs_and_results(store),
+            subjects=canonical_subjects(published.subjects()),
         )
+        return _publish_if_changed(store, content, published.snapshot.settings)
 
 
 def _publish_if_changed(
-    store: Path,
-    recordings: Sequence[RecordingRow],
-    *,
-    datasets: Sequence[DatasetRow],
-    settings: Mapping[str, Any],
+    store: Path, content: IndexContent, settings: Mapping[str, Any]
 ) -> Snapshot:
     _remove_stale_log(store)
-    rows = mark_duplicates(recordings)
+    rows = content.rows
     check_rows(store, rows)
-    content = IndexContent(rows, datasets, collect_runs_and_results(store))
     snapshot = _describe(store, content, settings)
     published, ids = published_ids(store)
     if published and published.content_digest == snapshot.content_digest:
@@ -131,6 +142,7 @@ def _describe(store: Path, content: IndexContent, settings: Mapping[str, Any]) -
             rows,
             datasets=content.datasets,
             results=json.loads(json.dumps(asdict(results), default=str)),
+            subjects=content.subjects,
             root=store,
         ),
         schema_version=SCHEMA_VERSION,

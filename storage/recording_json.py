@@ -26,6 +26,7 @@ def recording_to_dict(row: RecordingRow) -> dict[str, Any]:
     values = {name: getattr(row, name) for name in RECORDING_FIELDS}
     values["notes"] = list(row.notes)
     values["rhythms"] = list(row.rhythms)
+    values["scoring_notes"] = list(row.scoring_notes)
     values["sources"] = [source_to_dict(source) for source in row.sources]
     return values
 
@@ -37,6 +38,7 @@ def recording_from_dict(values: Mapping[str, Any]) -> RecordingRow:
     fields["sex"] = None if fields.get("sex") is None else Sex(fields["sex"])
     fields["notes"] = tuple(fields.get("notes") or ())
     fields["rhythms"] = tuple(fields.get("rhythms") or ())
+    fields["scoring_notes"] = tuple(fields.get("scoring_notes") or ())
     sources = tuple(SourceFile(**source) for source in values.get("sources", ()))
     return RecordingRow(**fields, sources=sources)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # numpy is only named in annotations: the contract itself imp
     import numpy as np
     from numpy.typing import NDArray
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 FS = 100
 """Sampling rate of every stored signal, in Hz."""
@@ -39,6 +39,68 @@ GATE_FLAGS = ("flat", "clipped", "nonfinite")
 """Columns of a window's faults, judged on the source samples; the gate rejects one with any."""
 
 
+class Stage(StrEnum):
+    """Sleep stage of the AASM manual, with movement and unscored as scorers mark them."""
+
+    WAKE = "W"
+    N1 = "N1"
+    N2 = "N2"
+    N3 = "N3"
+    REM = "REM"
+    MOVEMENT = "movement"
+    UNSCORED = "unscored"
+
+
+class OldStage(StrEnum):
+    """Sleep stage of Rechtschaffen & Kales (1968), which keeps stages 3 and 4 apart."""
+
+    WAKE = "W"
+    S1 = "S1"
+    S2 = "S2"
+    S3 = "S3"
+    S4 = "S4"
+    REM = "REM"
+    MOVEMENT = "movement"
+    UNSCORED = "unscored"
+
+
+class EventKind(StrEnum):
+    """Kinds of scored events that every reader knows; a table of one's own may name others."""
+
+    AROUSAL = "arousal"
+    OBSTRUCTIVE_APNEA = "obstructive_apnea"
+    CENTRAL_APNEA = "central_apnea"
+    MIXED_APNEA = "mixed_apnea"
+    HYPOPNEA = "hypopnea"
+    DESATURATION = "desaturation"
+    EFFORT_AROUSAL = "effort_arousal"
+    PERIODIC_BREATHING = "periodic_breathing"
+    LIMB_MOVEMENT = "limb_movement"
+    ARTIFACT = "artifact"
+    OTHER = "other"
+
+
+COUNTED_EVENTS = (
+    EventKind.AROUSAL,
+    EventKind.OBSTRUCTIVE_APNEA,
+    EventKind.CENTRAL_APNEA,
+    EventKind.MIXED_APNEA,
+    EventKind.HYPOPNEA,
+    EventKind.DESATURATION,
+)
+"""Kinds whose seconds each window has in a column of its own, such as ``hypopnea_s``."""
+
+EVENT_COLUMNS = tuple(f"{kind}_s" for kind in COUNTED_EVENTS)
+
+BREATHING_EVENTS = (
+    EventKind.OBSTRUCTIVE_APNEA,
+    EventKind.CENTRAL_APNEA,
+    EventKind.MIXED_APNEA,
+    EventKind.HYPOPNEA,
+)
+"""Kinds that count in the apnea-hypopnea index."""
+
+
 class Status(StrEnum):
     """Whether a recording's windows are in the index."""
 
@@ -57,12 +119,15 @@ class SourceRole(StrEnum):
     """What a source file gives to its recording.
 
     Recordings of one data set with equal signal files are duplicates, whatever their headers and
-    annotations say. A file that holds header and samples, such as an EDF, is a signal file.
+    annotations say. A file that holds header and samples, such as an EDF, is a signal file. A
+    scoring file has sleep stages and events; window files do not depend on it, so a new one
+    changes rows of the index and no signal.
     """
 
     SIGNAL = "signal"
     HEADER = "header"
     ANNOTATION = "annotation"
+    SCORING = "scoring"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +146,27 @@ class SourceFile:
     sha256: str = ""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Scoring:
+    """Stages and events of one recording, in seconds from its start.
+
+    Stages are spans of one stage each, in order of time and without overlap: arrays (n,).
+    ``stage`` and ``old_stage`` are positions in `Stage` and `OldStage`, ``old_stage`` -1 where
+    the scorer used the newer names alone. Events are in order of time: arrays (m,), ``kind``
+    positions in ``kinds``. ``notes`` say what a reader of results should know.
+    """
+
+    stage_start_s: NDArray[np.float64]
+    stage_duration_s: NDArray[np.float64]
+    stage: NDArray[np.int8]
+    old_stage: NDArray[np.int8]
+    event_start_s: NDArray[np.float64]
+    event_duration_s: NDArray[np.float64]
+    kind: NDArray[np.int16]
+    kinds: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class RecordingRow:
     """One row of ``recordings``: a source recording and what was made of it.
@@ -92,7 +178,10 @@ class RecordingRow:
     standard deviation (divisor ``n_samples``). ``rhythms`` are the sorted labels of its
     windows, and ``path`` is relative to the store. The writer of the window file sets those
     two, ``n_windows`` and the three fields after ``path``. ``checked_at_ns`` is when times and
-    sizes of the sources were read, just before their hashes.
+    sizes of the sources were read, just before their hashes. ``clock_s`` is the time of day at
+    the recording's start, in seconds after midnight; no date is ever kept. ``scoring_digest``
+    names the content of its scoring, None without one, and ``scoring_notes`` are about it;
+    window files have neither.
     """
 
     dataset: str
@@ -126,6 +215,9 @@ class RecordingRow:
     settings_digest: str | None = None
     algorithm_version: int | None = None
     checked_at_ns: int = 0
+    clock_s: float | None = None
+    scoring_digest: str | None = None
+    scoring_notes: tuple[str, ...] = ()
     sources: tuple[SourceFile, ...] = field(default=())
 
 
@@ -143,6 +235,19 @@ class DatasetRow:
     label_source: str | None = None
     warnings: tuple[str, ...] = ()
     scanned_at_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectRow:
+    """One row of ``subjects``: a subject at one visit, with text from the cohort's tables.
+
+    Publication gives each column of ``values`` a type: whole numbers, numbers or text.
+    """
+
+    dataset: str
+    subject: str
+    visit: int
+    values: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +272,8 @@ class WindowColumns:
     nonfinite: NDArray[np.bool_]
     rhythm: Sequence[str | None]
     rhythm_share: NDArray[np.float32]
+    hr_mean: NDArray[np.float32]
+    hr_sd: NDArray[np.float32]
 
 
 _GATE_VIEW = (

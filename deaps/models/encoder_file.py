@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from deaps.training.run_folder import Run
+    from deaps.training.trained_on import TrainedOn
 
 _LENGTH_BYTES = 8
 """A safetensors file starts with the length of its header, as a little-endian number."""
@@ -34,7 +35,7 @@ class EncoderFileError(DeapsError):
     """A file that is not an encoder of ours; the message says why."""
 
 
-def about_encoder(run: Run, encoder: Network, step: int) -> dict[str, str]:
+def about_encoder(run: Run, encoder: Network, step: int, trained_on: TrainedOn) -> dict[str, str]:
     """Return the metadata of an encoder's file."""
     return {
         "architecture": encoder.architecture,
@@ -44,7 +45,7 @@ def about_encoder(run: Run, encoder: Network, step: int) -> dict[str, str]:
         "snapshot": run.snapshot_id,
         "step": str(step),
         "normalise": run.plan.normalise,
-    }
+    } | trained_on.metadata()
 
 
 def encoder_bytes(weights: dict[str, Tensor], about: dict[str, str]) -> bytes:

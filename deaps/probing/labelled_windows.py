@@ -21,7 +21,10 @@ SELECTION = """
     SELECT w.recording_id, w."row", r.dataset || '/' || r.subject AS subject,
            coalesce(s.content, '') AS content, w.quality::VARCHAR AS quality,
            CASE WHEN coalesce(w.rhythm_share, 1) = 1 THEN w.rhythm::VARCHAR END AS rhythm,
-           r.sex, r.label, r.split
+           r.sex, r.label, r.split,
+           CASE WHEN w.stage_share = 1 THEN w.stage::VARCHAR END AS stage,
+           w.obstructive_apnea_s + w.central_apnea_s + w.mixed_apnea_s + w.hypopnea_s
+               AS breathing_event_s
     FROM passed_windows w
     JOIN recordings r USING (recording_id)
     LEFT JOIN (
@@ -30,8 +33,8 @@ SELECTION = """
     ) s USING (recording_id)
     WHERE r.status = 'ok' AND r.dataset = $dataset AND ($part IS NULL OR r.split = $part)
 """
-"""Windows that pass the gate, with what is known of them. A rhythm counts where it covers the
-whole window."""
+"""Windows that pass the gate, with what is known of them. A rhythm, and a stage, counts where it
+covers the whole window."""
 
 Columns = dict[str, NDArray[Any]]
 

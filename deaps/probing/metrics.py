@@ -48,6 +48,19 @@ def balanced_accuracy(confusion: ArrayLike) -> Floats:
     return _mean_of_defined(recall(confusion))
 
 
+def cohen_kappa(confusion: ArrayLike) -> Floats:
+    """Return the agreement of answers and labels beyond chance: (p - e) / (1 - e).
+
+    Cohen, 1960: p is the share of right answers, e the share that answers drawn at random with the
+    same frequencies would have. NaN where e is 1: one class alone.
+    """
+    matrix = np.asarray(confusion, np.float64)
+    total = matrix.sum(axis=(-2, -1))
+    by_chance = (matrix.sum(axis=-1) * matrix.sum(axis=-2)).sum(axis=-1)
+    expected = _ratio(by_chance, np.square(total))
+    return _ratio(accuracy(matrix) - expected, 1 - expected)
+
+
 def f1(confusion: ArrayLike) -> Floats:
     """Return the F1 of each class, (..., k): 2 C[c, c] / (row sum + column sum of c).
 

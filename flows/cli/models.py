@@ -42,9 +42,11 @@ def train(
     for name in method or ():
         find_method(name)
     with flow_context(settings):
+        from flows.runtime.orchestration import run_flow
         from flows.train import train as train_flow
 
-        names = train_flow(
+        names = run_flow(
+            train_flow,
             methods=method,
             preset=preset,
             config=config_text(config),

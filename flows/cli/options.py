@@ -85,16 +85,13 @@ def config_text(config: Path | None) -> str | None:
 
 @contextmanager
 def flow_context(settings: Settings, scan: Scan | None = None) -> Iterator[None]:
-    """Check that Prefect's server answers, and let Ctrl-C stop at once.
+    """Hand ``settings`` and ``scan`` to the flow that runs inside, and let Ctrl-C stop at once.
 
-    The flow that runs inside takes over ``settings`` and ``scan`` instead of loading and scanning
-    again. Import flows inside: Prefect takes seconds to import and to start.
+    Import flows inside, and call them by `run_flow`: Prefect takes seconds to import and to start.
     """
     typer.echo("starting Prefect and the workers ...", err=True)
     from flows.runtime.flow_start import hand_over
     from flows.runtime.interrupt import stop_at_once
-    from flows.runtime.prefect_server import require_server
 
-    require_server()
     with stop_at_once(), hand_over(settings, scan):
         yield

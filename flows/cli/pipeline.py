@@ -47,8 +47,9 @@ def run(
     else:
         with flow_context(settings, scanned):
             from flows.pipeline import pipeline
+            from flows.runtime.orchestration import run_flow
 
-            page = Path(pipeline(preset=preset, config=config_text(config), overrides=overrides))
+            page = Path(run_flow(pipeline, preset, config_text(config), overrides))
     typer.echo(f"report: {page}")
 
 
@@ -70,8 +71,9 @@ def evaluate(
     if not state.evaluated:
         with flow_context(settings):
             from flows.evaluate import evaluate as evaluate_flow
+            from flows.runtime.orchestration import run_flow
 
-            evaluate_flow(preset=preset, config=config_text(config), overrides=overrides)
+            run_flow(evaluate_flow, preset, config_text(config), overrides)
     typer.echo(f"report: {write_page(state.folder)}")
 
 

@@ -2,36 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from flows.config import Settings
 from flows.ingest.scan import DatasetScan, Scan
+from flows.ingest.scoring import Rescoring
 from preprocessing.recording import CohortTables, Facts, FoundRecording
 from storage.cycle_collector import cycle_collector_paused
+from storage.index.identity import RecordingKey
 from storage.publish import publish
-from storage.schema import DatasetRow, RecordingRow
+from storage.schema import DatasetRow, RecordingRow, Scoring, SubjectRow
 from storage.snapshot import Snapshot
 
 _NOTHING = Facts()
 
 
 @cycle_collector_paused()
-def publish_scan(scanned: Scan, new_rows: Iterable[RecordingRow], settings: Settings) -> Snapshot:
-    """Publish what is new together with what stays of the published recordings."""
+def publish_scan(
+    scanned: Scan,
+    new_rows: Iterable[RecordingRow],
+    settings: Settings,
+    *,
+    scorings: Mapping[RecordingKey, Scoring] | None = None,
+    rescorings: Mapping[RecordingKey, Rescoring] | None = None,
+) -> Snapshot:
+    """Publish what is new together with what stays of the published recordings.
+
+    ``scorings`` belong to the new rows, ``rescorings`` to published ones.
+    """
     new = {(row.dataset, row.name): row for row in new_rows}
+    rescored = dict(rescorings or {})
     by_dataset = {d.job.dataset: d for d in scanned.datasets if d.problem is None}
     kept = scanned.published.rows() if scanned.published else []
     published_datasets = scanned.published.datasets.values() if scanned.published else ()
     rows = [row for row in kept if row.dataset not in by_dataset]
     datasets = [row for row in published_datasets if row.dataset not in by_dataset]
     published = {(row.dataset, row.name): row for row in kept}
+    published |= {key: found.apply(published[key]) for key, found in rescored.items()}
+    scored = {key: found.scoring for key, found in rescored.items() if found.scoring is not None}
+    kept_subjects = scanned.published.subjects() if scanned.published else []
+    subjects = [row for row in kept_subjects if row.dataset not in by_dataset]
     for dataset in by_dataset.values():
         tables = read_tables(dataset)
         rows += _dataset_rows(dataset, published | new, tables)
-        datasets.append(_dataset_row(dataset, tables))
-    return publish(settings.store.root, rows, datasets=datasets, settings=result_settings(settings))
+        found, warnings = _subject_rows(dataset, settings.cohort.columns)
+        subjects += found
+        datasets.append(_dataset_row(dataset, tables, warnings))
+    return publish(
+        settings.store.root,
+        rows,
+        datasets=datasets,
+        settings=result_settings(settings),
+        scorings={**scored, **(scorings or {})},
+        subjects=subjects,
+    )
 
 
 def read_tables(dataset: DatasetScan) -> CohortTables:
@@ -81,11 +107,27 @@ def _with_facts(row: RecordingRow, recording: FoundRecording, facts: Facts | Non
     return row if is_same else replace(row, **fields)
 
 
-def _dataset_row(dataset: DatasetScan, tables: CohortTables) -> DatasetRow:
+def _subject_rows(
+    dataset: DatasetScan, columns: tuple[str, ...]
+) -> tuple[list[SubjectRow], list[str]]:
+    """Return what the data set's tables have in the named columns, and warnings."""
+    if not columns:
+        return [], []
+    name, root = dataset.job.dataset, dataset.job.root
+    values, warnings = dataset.job.reader.subject_values(root, columns)
+    known = set(dataset.job.reader.subject_columns(root))
+    empty = {column: "" for column in columns if column in known}
+    rows = [SubjectRow(name, *key, empty | texts) for key, texts in values.items()]
+    return rows, warnings
+
+
+def _dataset_row(
+    dataset: DatasetScan, tables: CohortTables, subject_warnings: list[str]
+) -> DatasetRow:
     return DatasetRow(
         dataset=dataset.job.dataset,
         fingerprint=dataset.fingerprint,
         label_source=tables.source,
-        warnings=(*tables.warnings, *dataset.warnings),
+        warnings=(*tables.warnings, *subject_warnings, *dataset.warnings),
         scanned_at_ns=dataset.scanned_at_ns,
     )

@@ -5,23 +5,27 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from flows.ingest.job import Job, stat_source
+from flows.ingest.scoring import add_scoring
 from preprocessing.chain import ProcessedRecording, process
 from preprocessing.config import ALGORITHM_VERSION
 from preprocessing.plausibility import check_recording, reading_memory
 from preprocessing.recording import FoundRecording, RawRecording, UnreadableRecordingError
 from storage.digest import digest_of, file_sha256
+from storage.index.identity import RecordingKey
 from storage.layout import window_path
 from storage.schema import (
     WINDOW_S,
     RecordingRow,
+    Scoring,
     SourceFile,
+    SourceRole,
     Status,
     WindowColumns,
 )
@@ -40,16 +44,20 @@ class ChunkResult:
     rows: list[RecordingRow]
     busy_s: float
     seconds: tuple[float, ...] = ()
+    scorings: dict[RecordingKey, Scoring] = field(default_factory=dict)
 
 
 def preprocess_chunk(job: Job, chunk: Iterable[FoundRecording]) -> ChunkResult:
     """Return the rows of several recordings, one after the other."""
-    rows, clock = [], [time.perf_counter()]
+    rows, scorings, clock = [], {}, [time.perf_counter()]
     for recording in chunk:
-        rows.append(preprocess_recording(job, recording))
+        row, scoring = add_scoring(job, recording, preprocess_recording(job, recording))
+        rows.append(row)
+        if scoring is not None and row.scoring_digest:
+            scorings[row.dataset, row.name] = scoring
         clock.append(time.perf_counter())
     seconds = tuple(end - start for start, end in pairwise(clock))
-    return ChunkResult(rows, clock[-1] - clock[0], seconds)
+    return ChunkResult(rows, clock[-1] - clock[0], seconds, scorings)
 
 
 def preprocess_recording(job: Job, recording: FoundRecording) -> RecordingRow:
@@ -115,7 +123,10 @@ def _sources(root: Path, recording: FoundRecording) -> tuple[SourceFile, ...]:
 
 
 def _digest(row: RecordingRow) -> str:
-    contents = [[source.role, source.sha256] for source in row.sources]
+    """Return the digest that the window file is named after: scorings have no part in it."""
+    contents = [
+        [source.role, source.sha256] for source in row.sources if source.role != SourceRole.SCORING
+    ]
     return digest_of(contents, row.settings_digest)
 
 
@@ -154,6 +165,7 @@ def _describe(row: RecordingRow, raw: RawRecording, processed: ProcessedRecordin
         polarity=processed.polarity,
         truncated=raw.truncated,
         notes=raw.notes,
+        clock_s=raw.clock_s,
     )
 
 
@@ -176,6 +188,8 @@ def _write(job: Job, row: RecordingRow, processed: ProcessedRecording) -> Record
         nonfinite=gate.nonfinite,
         rhythm=processed.rhythm,
         rhythm_share=processed.rhythm_share,
+        hr_mean=scores.hr_mean,
+        hr_sd=scores.hr_sd,
     )
     path = job.store / window_path(row.dataset, row.name, row.digest or "")
     return write_window_file(path, columns, processed.windows, row)

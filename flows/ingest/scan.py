@@ -11,8 +11,9 @@ import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 
@@ -21,11 +22,12 @@ from flows.ingest.job import Job, printable, stat_source
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.walk import accounting_links
 from preprocessing.recording import FoundRecording
+from preprocessing.subject_columns import check_column_name
 from storage.cycle_collector import cycle_collector_paused
 from storage.digest import digest_of
 from storage.index.published import PublishedSources, PublishedState, SourceStamp, load_published
 from storage.layout import index_path, resolve_root
-from storage.schema import SourceFile
+from storage.schema import SourceFile, SourceRole
 
 _AT_REST_NS = 2_000_000_000
 
@@ -42,6 +44,7 @@ class Why(StrEnum):
     SETTINGS = "settings or algorithm changed"
     LOST = "window file gone"
     VERIFY = "to be verified"
+    SCORING = "stages or events changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +101,25 @@ class Scan:
             raise ConfigError(f"none of the configured data sets is there ({problems})")
 
     def todo(self) -> list[tuple[Job, FoundRecording]]:
-        """Return every recording that has to be preprocessed."""
-        return [(d.job, d.recordings[name]) for d in self.datasets for name in d.todo]
+        """Return every recording whose signal has to be preprocessed."""
+        return [
+            (d.job, d.recordings[name])
+            for d in self.datasets
+            for name, why in d.todo.items()
+            if why is not Why.SCORING
+        ]
+
+    def to_rescore(self) -> list[tuple[Job, list[tuple[FoundRecording, PublishedSources]]]]:
+        """Return the recordings whose stages or events alone have changed, by data set."""
+        return [(d.job, found) for d in self.datasets if (found := self._rescored(d))]
+
+    def _rescored(self, dataset: DatasetScan) -> list[tuple[FoundRecording, PublishedSources]]:
+        before = self.published.sources if self.published else {}
+        return [
+            (dataset.recordings[name], before[dataset.job.dataset, name])
+            for name, why in dataset.todo.items()
+            if why is Why.SCORING
+        ]
 
 
 @cycle_collector_paused()
@@ -140,7 +160,9 @@ def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False
         for name, root in roots.items()
         if not only or name in only
     ]
-    scanned = [_scan_dataset(job, published, verify, roots.values()) for job in jobs]
+    columns = settings.cohort.columns
+    _check_columns(columns, roots)
+    scanned = [_scan_dataset(job, published, verify, roots.values(), columns) for job in jobs]
     return Scan(scanned, published, identity)
 
 
@@ -152,13 +174,37 @@ def _index_identity(store: Path) -> IndexIdentity:
     return stat.st_ino, stat.st_mtime_ns
 
 
+def _check_columns(columns: Sequence[str], roots: Mapping[str, Path]) -> None:
+    """Raise an error if a column may not be copied, or if no table has it.
+
+    A data set that is not there may have it: then nothing is said.
+    """
+    for name in columns:
+        check_column_name(name)
+    present = {name: root for name, root in roots.items() if root.is_dir()}
+    if not columns or len(present) < len(roots):
+        return
+    known = {c for name, root in present.items() for c in DATASETS[name].subject_columns(root)}
+    unknown = [name for name in columns if name not in known]
+    if unknown:
+        near = get_close_matches(unknown[0], known, n=3)  # SHHS has more than a thousand
+        hint = f"; did you mean {', '.join(map(repr, near))}?" if near else ""
+        raise ConfigError(
+            f"cohort.columns has {unknown[0]!r}, which no table of {', '.join(present)} has{hint}"
+        )
+
+
 def why_counts(dataset: DatasetScan) -> dict[str, int]:
     """Return how many recordings have to be done for each reason."""
     return dict(Counter(str(why) for why in dataset.todo.values()))
 
 
 def _scan_dataset(
-    job: Job, published: PublishedState | None, verify: bool, named_roots: Iterable[Path]
+    job: Job,
+    published: PublishedState | None,
+    verify: bool,
+    named_roots: Iterable[Path],
+    columns: Sequence[str],
 ) -> DatasetScan:
     if not job.root.is_dir():
         return DatasetScan(job, problem=f"no folder at {job.root}")
@@ -184,7 +230,8 @@ def _scan_dataset(
         if (why := _why(job, digest, recording, published_sources.get(name)) or unseen) is not None
     }
     # Warnings count as a table's content: another one is published, and without any nothing is new.
-    fingerprint = digest_of([*tables, *warnings])
+    # So do the columns that are asked for.
+    fingerprint = digest_of([*tables, *warnings, *columns])
     return DatasetScan(
         job=job,
         recordings=recordings,
@@ -255,16 +302,24 @@ def _why(
         return Why.NEW
     if published.settings_digest != settings_digest:
         return Why.SETTINGS
-    if not _sources_unchanged(job.root, recording, published):
+    if not _sources_unchanged(job.root, recording, published, scoring=False):
         return Why.CHANGED
-    return None if _window_file_exists(job.store, published) else Why.LOST
+    if not _window_file_exists(job.store, published):
+        return Why.LOST
+    is_scored = _sources_unchanged(job.root, recording, published, scoring=True)
+    return None if is_scored else Why.SCORING
 
 
-def _sources_unchanged(root: Path, recording: FoundRecording, published: PublishedSources) -> bool:
-    if len(recording.files) != len(published.sources):
+def _sources_unchanged(
+    root: Path, recording: FoundRecording, published: PublishedSources, *, scoring: bool
+) -> bool:
+    """Return whether the files of the scoring, or all the others, are as they were."""
+    files = [file for file in recording.files if (file[1] == SourceRole.SCORING) == scoring]
+    stamps = [s for s in published.sources if (s.role == SourceRole.SCORING) == scoring]
+    if len(files) != len(stamps):
         return False
     folder, at_rest_since = str(root), published.checked_at_ns - _AT_REST_NS
-    for (path, role), before in zip(recording.files, published.sources, strict=True):
+    for (path, role), before in zip(files, stamps, strict=True):
         try:
             now = stat_source(folder, path, role)
         except OSError:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
-from preprocessing.cohort_csv import parse_age, parse_sex, parse_visit, read_columns
+from preprocessing.cohort_csv import column_names, parse_age, parse_sex, parse_visit, read_columns
 from preprocessing.datasets.interface import DataSet
 from preprocessing.datasets.registry import register
 from preprocessing.datasets.walk import list_files, list_folders
@@ -18,9 +19,14 @@ from preprocessing.recording import (
     RawRecording,
     UnreadableRecordingError,
 )
-from storage.schema import SourceRole
+from preprocessing.subject_columns import SubjectValues, merge_values, read_values
+from storage.schema import Scoring, SourceRole
+
+if TYPE_CHECKING:
+    from preprocessing.scoring.draft import ScoringDraft
 
 TABLE_NAME = "subjects.csv"
+EVENTS_NAME = "events.csv"
 _COLUMNS = ("file", "subject", "visit", "sex", "age")
 _SUFFIXES = (".edf", ".bdf", ".gdf", ".vhdr", ".fif")
 """Endings of files that hold a recording; a WFDB record is found by its header instead."""
@@ -30,7 +36,9 @@ class Folder(DataSet):
     """EDF, EDF+, BDF, GDF, BrainVision, FIF and WFDB files anywhere below one folder.
 
     ``subjects.csv`` has the columns file (path relative to the folder), subject, visit, sex and
-    age. A file that it does not name is a subject of its own, visit 1.
+    age. A file that it does not name is a subject of its own, visit 1. ``events.csv`` has stages
+    and events: file, start_s, duration_s and event. For a file that it does not name, the
+    annotations of an EDF+ file count.
     """
 
     name = "folder"
@@ -42,14 +50,15 @@ class Folder(DataSet):
     def find(self, root: Path) -> Iterator[FoundRecording]:
         """Yield every file of a known format below ``root``."""
         rows = {row.get("file", ""): row for row in _table(root)[0]}
+        events = ((EVENTS_NAME, SourceRole.SCORING),) if (root / EVENTS_NAME).is_file() else ()
         for path, files in _files(root, ""):
             row = rows.get(path, {})
             yield FoundRecording(
                 dataset=self.name,
                 name=path,
-                subject=row.get("subject") or str(PurePosixPath(path).with_suffix("")),
+                subject=row.get("subject") or _own_subject(path),
                 visit=parse_visit(row.get("visit")) or 1,
-                files=files,
+                files=(*files, *events),
             )
 
     def read(
@@ -58,21 +67,57 @@ class Folder(DataSet):
         """Return the ECG lead with the reader of the file's format."""
         return read_file(root / recording.files[0][0], channels)
 
+    def scoring(
+        self, root: Path, recording: FoundRecording, *, duration_s: float, truncated: bool
+    ) -> Scoring | None:
+        """Return what ``events.csv`` says of the file, or else its own annotations."""
+        from preprocessing.scoring.draft import to_scoring
+        from preprocessing.scoring.fitting import fit_to_signal
+
+        draft = _scoring_draft(root, recording)
+        return None if draft is None else to_scoring(fit_to_signal(draft, duration_s))
+
     def table_files(self, root: Path) -> list[Path]:
-        """Return the table of subjects where there is one."""
-        path = root / TABLE_NAME
-        return [path] if path.is_file() else []
+        """Return the tables of subjects and of events where they are there."""
+        paths = (root / name for name in (TABLE_NAME, EVENTS_NAME))
+        return [path for path in paths if path.is_file()]
 
     def tables(self, root: Path) -> CohortTables:
         """Return sex and age by file."""
         rows, warnings = _table(root)
-        warnings += _table_warnings(root, rows)
+        warnings += _table_warnings(root, rows) + _event_warnings(root)
         facts = {
             row["file"]: Facts(parse_sex(row.get("sex")), parse_age(row.get("age")))
             for row in rows
             if row.get("file")
         }
         return CohortTables(facts, warnings=tuple(warnings))
+
+    def subject_columns(self, root: Path) -> list[str]:
+        """Return the columns of ``subjects.csv`` beside those that every such table has."""
+        path = root / TABLE_NAME
+        names = column_names(path) if path.is_file() else []
+        return [name for name in names if name not in _COLUMNS]
+
+    def subject_values(
+        self, root: Path, columns: tuple[str, ...]
+    ) -> tuple[SubjectValues, list[str]]:
+        """Return values by subject and visit."""
+        path = root / TABLE_NAME
+        wanted = tuple(name for name in columns if name not in _COLUMNS)
+        rows, warnings = read_values(path, wanted, _COLUMNS) if path.is_file() else ([], [])
+        keyed = []
+        for row in rows:
+            if row.get("file"):
+                subject = row.get("subject") or _own_subject(row["file"])
+                visit = parse_visit(row.get("visit")) or 1
+                values = {name: value for name, value in row.items() if name in wanted}
+                keyed.append(((subject, visit), values))
+        return merge_values(keyed), warnings
+
+
+def _own_subject(path: str) -> str:
+    return str(PurePosixPath(path).with_suffix(""))
 
 
 def _table_warnings(root: Path, rows: list[dict[str, str]]) -> list[str]:
@@ -94,6 +139,34 @@ def _table_warnings(root: Path, rows: list[dict[str, str]]) -> list[str]:
 def _numbered(rows: list[dict[str, str]]) -> Iterator[tuple[int, dict[str, str]]]:
     """Return rows with their numbers; the first after the column names is 2, as in a sheet."""
     return enumerate(rows, start=2)
+
+
+def _event_warnings(root: Path) -> list[str]:
+    """Return warnings on the table of events: what it lacks, and files that are not here."""
+    from preprocessing.formats.epoch_table import read_epoch_table
+
+    if not (root / EVENTS_NAME).is_file():
+        return []
+    drafts, warnings = read_epoch_table(root / EVENTS_NAME)
+    unknown = sorted(drafts.keys() - {path for path, _ in _files(root, "")})
+    if unknown:
+        warnings = [
+            *warnings,
+            f"{EVENTS_NAME}: {len(unknown)} files are not here, e.g. {unknown[0]!r}",
+        ]
+    return warnings
+
+
+def _scoring_draft(root: Path, recording: FoundRecording) -> ScoringDraft | None:
+    from preprocessing.formats.edf_annotations import read_edf_annotations
+    from preprocessing.formats.epoch_table import read_epoch_table
+
+    path = recording.files[0][0]
+    if any(role is SourceRole.SCORING for _, role in recording.files):
+        drafts, _ = read_epoch_table(root / EVENTS_NAME)
+        if path in drafts:
+            return drafts[path]
+    return read_edf_annotations(root / path) if path.lower().endswith(".edf") else None
 
 
 def read_file(path: Path, channels: tuple[str, ...]) -> RawRecording:

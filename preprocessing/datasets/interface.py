@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from preprocessing.recording import NO_TABLES, CohortTables, FoundRecording, RawRecording
+from preprocessing.subject_columns import SubjectValues
 from storage.errors import DeapsError
+from storage.schema import Scoring
 
 
 class NotFetchableError(DeapsError):
@@ -49,6 +51,15 @@ class DataSet(ABC):
     ) -> RawRecording:
         """Return one lead of ``recording``; raise `UnreadableRecordingError` with the reason."""
 
+    def scoring(
+        self, root: Path, recording: FoundRecording, *, duration_s: float, truncated: bool
+    ) -> Scoring | None:
+        """Return stages and events of ``recording``, whose signal has that length; None without.
+
+        What is wrong with them is a note of theirs. A recording is never set aside for it.
+        """
+        return None
+
     def table_files(self, root: Path) -> list[Path]:
         """Return the files that `tables` reads; by default there are none."""
         return []
@@ -56,6 +67,16 @@ class DataSet(ABC):
     def tables(self, root: Path) -> CohortTables:
         """Return what the data set's tables say of its recordings; by default nothing."""
         return NO_TABLES
+
+    def subject_columns(self, root: Path) -> list[str]:
+        """Return the columns that ``cohort.columns`` may name; by default there are none."""
+        return []
+
+    def subject_values(
+        self, root: Path, columns: tuple[str, ...]
+    ) -> tuple[SubjectValues, list[str]]:
+        """Return the text in those of the ``columns`` that there are, and warnings."""
+        return {}, []
 
     def fetch(self, folder: Path) -> None:
         """Download the data set into ``folder``, going on where an earlier download stopped.

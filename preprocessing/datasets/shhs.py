@@ -6,7 +6,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from preprocessing.cohort_csv import parse_age, parse_sex, read_columns
+from preprocessing.cohort_csv import (
+    column_names,
+    parse_age,
+    parse_sex,
+    parse_visit,
+    read_columns,
+)
 from preprocessing.datasets.interface import DataSet, NotFetchableError
 from preprocessing.datasets.registry import register
 from preprocessing.datasets.walk import list_files
@@ -16,10 +22,18 @@ from preprocessing.recording import (
     FoundRecording,
     RawRecording,
 )
-from storage.schema import SourceRole
+from preprocessing.subject_columns import (
+    SubjectValues,
+    SubjectVisit,
+    merge_values,
+    read_values,
+)
+from storage.schema import Scoring, SourceRole
 
 _FILE_NAME = re.compile(r"shhs([12])-(\d+)\.edf", re.IGNORECASE)
 _EDF_FOLDERS = ("polysomnography/edfs", "edfs", ".")
+_NSRR, _PROFUSION = ("annotations-events-nsrr", "annotations-events-profusion")
+_SCORING_FOLDERS = {_NSRR: "-nsrr.xml", _PROFUSION: "-profusion.xml"}
 _ENCODING = "cp1252"
 _VISITS = (1, 2)
 _STEPS = """\
@@ -29,6 +43,8 @@ downloaded here.
   2. When it is granted, install NSRR's client (gem install nsrr) and download, into one folder:
        nsrr download shhs/polysomnography/edfs/shhs1
        nsrr download shhs/polysomnography/edfs/shhs2
+       nsrr download shhs/polysomnography/annotations-events-nsrr
+       nsrr download shhs/polysomnography/annotations-events-profusion
        nsrr download shhs/datasets
      8,444 EDF files, 356 GB. The folder then holds polysomnography/ and datasets/.
   3. deaps preprocess --set data.shhs=/path/to/that/folder
@@ -48,6 +64,7 @@ class Shhs(DataSet):
         """Yield every EDF of both visits; a file with another name is a subject of its own."""
         for visit in _VISITS:
             folder = _edf_folder(root, visit)
+            scorings = _scoring_files(root, folder, visit)
             for file_name in list_files(root / folder):
                 if not file_name.lower().endswith(".edf"):
                     continue
@@ -58,7 +75,10 @@ class Shhs(DataSet):
                     name=stem,
                     subject=match.group(2) if match else stem,
                     visit=visit,
-                    files=((f"{folder}/{file_name}", SourceRole.SIGNAL),),
+                    files=(
+                        (f"{folder}/{file_name}", SourceRole.SIGNAL),
+                        *((path, SourceRole.SCORING) for path in scorings.get(stem.lower(), ())),
+                    ),
                 )
 
     def read(
@@ -68,6 +88,21 @@ class Shhs(DataSet):
         from preprocessing.formats.edf import read_edf_lead
 
         return read_edf_lead(root / recording.files[0][0], channels)
+
+    def scoring(
+        self, root: Path, recording: FoundRecording, *, duration_s: float, truncated: bool
+    ) -> Scoring:
+        """Return the scoring of one night, from NSRR's file and Profusion's."""
+        from preprocessing.scoring.night import read_night
+
+        paths = dict.fromkeys(_SCORING_FOLDERS.values()) | {
+            ending: root / path
+            for path, role in recording.files
+            for ending in _SCORING_FOLDERS.values()
+            if role is SourceRole.SCORING and path.lower().endswith(ending)
+        }
+        nsrr, profusion = paths.values()
+        return read_night(nsrr, profusion, duration_s=duration_s, truncated=truncated)
 
     def table_files(self, root: Path) -> list[Path]:
         """Return the cohort tables of both visits and the harmonised one, the newest version."""
@@ -87,6 +122,25 @@ class Shhs(DataSet):
                 warnings.append(f"no datasets/shhs{visit}-dataset-*.csv: sex and age may be absent")
         return CohortTables(facts, warnings=tuple(warnings))
 
+    def subject_columns(self, root: Path) -> list[str]:
+        """Return the variables of all tables."""
+        paths = self.table_files(root)
+        return [name for path in paths for name in column_names(path, encoding=_ENCODING)]
+
+    def subject_values(
+        self, root: Path, columns: tuple[str, ...]
+    ) -> tuple[SubjectValues, list[str]]:
+        """Return values by ``nsrrid`` and visit; the visit's own table first."""
+        rows: list[tuple[SubjectVisit, dict[str, str]]] = []
+        warnings: list[str] = []
+        tables = _tables(root)
+        for visit in _VISITS:
+            if (path := tables[f"shhs{visit}"]) is not None:
+                rows += _keyed(path, columns, ("nsrrid",), warnings, visit)
+        if (path := tables["harmonized"]) is not None:
+            rows += _keyed(path, columns, ("nsrrid", "visitnumber"), warnings)
+        return merge_values(rows), warnings
+
     def fetch(self, folder: Path) -> None:
         """Raise NotFetchableError with the steps to access."""
         raise NotFetchableError(_STEPS)
@@ -98,6 +152,18 @@ def _edf_folder(root: Path, visit: int) -> str:
         if (root / folder).is_dir():
             return folder
     return f"{_EDF_FOLDERS[0]}/shhs{visit}"
+
+
+def _scoring_files(root: Path, edf_folder: str, visit: int) -> dict[str, list[str]]:
+    """Return the scoring files of a visit, NSRR's first, by the recording's name in lower case."""
+    base = edf_folder.rpartition("edfs/")[0]
+    files: dict[str, list[str]] = {}
+    for folder, ending in _SCORING_FOLDERS.items():
+        path = f"{base}{folder}/shhs{visit}"
+        for name in list_files(root / path):
+            if name.lower().endswith(ending):
+                files.setdefault(name[: -len(ending)].lower(), []).append(f"{path}/{name}")
+    return files
 
 
 def _tables(root: Path) -> dict[str, Path | None]:
@@ -113,6 +179,25 @@ def _tables(root: Path) -> dict[str, Path | None]:
         newest = max(matching, key=_version, default=None)
         newest_files[key] = root / "datasets" / newest if newest else None
     return newest_files
+
+
+def _keyed(
+    path: Path,
+    columns: tuple[str, ...],
+    keys: tuple[str, ...],
+    warnings: list[str],
+    visit: int | None = None,
+) -> list[tuple[SubjectVisit, dict[str, str]]]:
+    """Return a table's values with their subject and visit; rows without either are left out."""
+    rows, problems = read_values(path, columns, keys, encoding=_ENCODING)
+    warnings += problems
+    keyed = []
+    for row in rows:
+        number = visit or parse_visit(row.get("visitnumber"))
+        if row.get("nsrrid") and number:
+            values = {name: value for name, value in row.items() if name in columns}
+            keyed.append(((row["nsrrid"], number), values))
+    return keyed
 
 
 def _version(name: str) -> list[int]:

@@ -30,6 +30,7 @@ _EDF_MAGIC = b"0       "
 _FIXED_BYTES = 256
 _SAMPLE_BYTES = 2
 _ANNOTATIONS = "EDF Annotations"
+_CLOCK = re.compile(rb"(\d\d)[.:](\d\d)[.:](\d\d)")
 _TIME_KEEPING = re.compile(rb"([+-]\d{1,15}(?:\.\d{1,15})?)\x14")
 _SIGNAL_FIELDS = {
     "label": 16, "transducer": 80, "unit": 8, "physical_min": 8, "physical_max": 8,
@@ -42,7 +43,8 @@ class EdfHeader:
     """What the header says, apart from the identity fields, which are never read.
 
     ``n_records`` is -1 where the recorder did not fill it in. ``physical`` and ``digital`` are
-    the limits of each signal as text: a field that nobody needs may hold anything.
+    the limits of each signal as text: a field that nobody needs may hold anything. ``clock_s``
+    is the time of day at the start, in seconds after midnight; the date beside it is not read.
     """
 
     n_records: int
@@ -53,6 +55,7 @@ class EdfHeader:
     physical: tuple[tuple[str, str], ...]
     digital: tuple[tuple[str, str], ...]
     samples: tuple[int, ...]
+    clock_s: float | None = None
 
     @property
     def header_bytes(self) -> int:
@@ -91,6 +94,7 @@ def parse_edf_header(data: bytes) -> EdfHeader:
         physical=tuple(zip(fields["physical_min"], fields["physical_max"], strict=True)),
         digital=tuple(zip(fields["digital_min"], fields["digital_max"], strict=True)),
         samples=tuple(_whole(field, "samples per record") for field in fields["samples"]),
+        clock_s=_clock(data[176:184]),
     )
 
 
@@ -129,6 +133,17 @@ def _whole(field: bytes | str, what: str) -> int:
     return int(number)
 
 
+def _clock(field: bytes) -> float | None:
+    """Return the time of day of "hh.mm.ss"; None for midnight, which stands for no time."""
+    match = _CLOCK.fullmatch(field)
+    if match is None:
+        return None
+    hours, minutes, seconds = map(int, match.groups())
+    if hours > 23 or minutes > 59 or seconds > 59:
+        return None
+    return float(3600 * hours + 60 * minutes + seconds) or None
+
+
 def read_edf_lead(path: Path, aliases: tuple[str, ...] = ECG_ALIASES) -> RawRecording:
     """Return the ECG lead of an EDF or EDF+ file.
 
@@ -157,6 +172,7 @@ def read_edf_lead(path: Path, aliases: tuple[str, ...] = ECG_ALIASES) -> RawReco
         channel=header.labels[index],
         truncated=truncated,
         notes=tuple(text for text in notes if text),
+        clock_s=header.clock_s,
     )
 
 

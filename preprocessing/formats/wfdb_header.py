@@ -21,6 +21,8 @@ GAP = "~"
 _FORMAT = re.compile(r"(?P<fmt>\d+)(x(?P<spf>\d+))?(:(?P<skew>-?\d+))?(\+(?P<offset>\d+))?")
 _GAIN = re.compile(r"(?P<gain>[^(/]+)(\((?P<baseline>[^)]*)\))?(/(?P<unit>.*))?")
 _HEADER = "WFDB header: "
+_CLOCK = re.compile(r"(\d{1,2}:){0,2}\d{1,2}(\.\d*)?")
+_DAY_S = 86_400
 _MOST_SIGNALS = 10_000
 
 
@@ -75,6 +77,8 @@ class WfdbHeader:
     signals: tuple[WfdbSignal, ...] = ()
     segments: tuple[tuple[str, int], ...] = ()
     n_signals: int = 0
+    clock_s: float | None = None
+    """Time of day at the start, in seconds after midnight; the date beside it is not read."""
 
 
 def read_wfdb_header(path: Path) -> WfdbHeader:
@@ -97,9 +101,24 @@ def read_wfdb_header(path: Path) -> WfdbHeader:
     if n_segments:
         count = _count(n_segments, "number of segments", most=100_000)
         segments = tuple(map(_segment, _rows(lines, count, "segments")))
-        return WfdbHeader(fs, n_samples or None, segments=segments, n_signals=n_signals)
+        return WfdbHeader(
+            fs, n_samples or None, segments=segments, n_signals=n_signals, clock_s=_clock(fields)
+        )
     signals = tuple(map(_signal, _rows(lines, n_signals, "signals")))
-    return WfdbHeader(fs, n_samples or None, signals, n_signals=n_signals)
+    return WfdbHeader(fs, n_samples or None, signals, n_signals=n_signals, clock_s=_clock(fields))
+
+
+def _clock(fields: list[str]) -> float | None:
+    """Return the time of day of a record line; None for midnight, which stands for no time.
+
+    WFDB writes "hh:mm:ss", "mm:ss" or "ss", with or without fractions of a second.
+    """
+    if len(fields) < 5 or not _CLOCK.fullmatch(fields[4]):
+        return None
+    seconds = 0.0
+    for part in fields[4].split(":"):
+        seconds = 60 * seconds + float(part)
+    return seconds or None if seconds < _DAY_S else None
 
 
 def header_lines(path: Path) -> list[str]:

@@ -54,6 +54,7 @@ def read_wfdb_lead(
     else:
         index, note = _pick(header, aliases)
         raw = _read_lead(header_path, header, index)
+    raw = replace(raw, clock_s=header.clock_s)
     return replace(raw, notes=(note, *raw.notes)) if note and note_others else raw
 
 

@@ -65,6 +65,25 @@ def highest_rate(beats: Indices, n_windows: int) -> NDArray[np.float64]:
     return 60.0 * FS / shortest
 
 
+def mean_rate(beats: Indices, n_windows: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Heart rate of each window's mean RR interval, and the spread of its rates, shapes (n,).
+
+    In beats/min. The spread is the standard deviation of the rates of the single intervals. NaN
+    where a window has fewer than two beats, the spread with fewer than three.
+    """
+    window = beats // WINDOW_SAMPLES
+    inside = window[1:] == window[:-1]
+    owner, interval = window[1:][inside], np.diff(beats)[inside]
+    count = np.bincount(owner, minlength=n_windows)
+    rate = 60.0 * FS / interval
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = 60.0 * FS * count / np.bincount(owner, interval, n_windows)
+        middle = np.bincount(owner, rate, n_windows) / count
+        squares = np.bincount(owner, np.square(rate - middle[owner]), n_windows)
+        spread = np.sqrt(squares / count)
+    return mean, np.where(count > 1, spread, np.nan)
+
+
 def _steep(windows: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether each sample is steep compared with its surroundings."""
     slope = np.abs(np.gradient(windows, axis=1))

@@ -34,7 +34,8 @@ class QualityScores:
     """Quality of n windows; every array has shape (n,).
 
     ``psqi``, ``ksqi`` and ``bassqi`` are NaN for a constant window. ``hr_max`` is the highest
-    heart rate in beats/min, NaN with fewer than two beats. ``qsqi`` is NaN where it was not
+    heart rate in beats/min, NaN with fewer than two beats; ``hr_mean`` and ``hr_sd`` are as
+    `gradient_beats.mean_rate` has them. ``qsqi`` is NaN where it was not
     asked for. ``quality`` (three indices) and ``quality4`` (four, -1 without qSQI) are positions
     in ``tuple(storage.schema.Quality)``; they come from the unrounded indices.
     """
@@ -44,6 +45,8 @@ class QualityScores:
     bassqi: NDArray[np.float32]
     qsqi: NDArray[np.float32]
     hr_max: NDArray[np.float32]
+    hr_mean: NDArray[np.float32]
+    hr_sd: NDArray[np.float32]
     quality: NDArray[np.int8]
     quality4: NDArray[np.int8]
 
@@ -138,12 +141,15 @@ def _scores(measured: _Measured, qsqi: NDArray[np.float64] | None) -> QualitySco
     """Classes beside the indices, in the types that are stored."""
     grades = measured.grades()
     n = len(measured.psqi)
+    hr_mean, hr_sd = gradient_beats.mean_rate(measured.beats, n)
     return QualityScores(
         psqi=measured.psqi.astype(np.float32),
         ksqi=measured.ksqi.astype(np.float32),
         bassqi=measured.bassqi.astype(np.float32),
         qsqi=(np.full(n, np.nan) if qsqi is None else qsqi).astype(np.float32),
         hr_max=measured.hr_max.astype(np.float32),
+        hr_mean=hr_mean.astype(np.float32),
+        hr_sd=hr_sd.astype(np.float32),
         quality=fuse_three(*grades),
         quality4=(
             np.full(n, NOT_COMPUTED) if qsqi is None else fuse_four(*grades, grade_qsqi(qsqi))

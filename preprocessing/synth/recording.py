@@ -19,6 +19,7 @@ from preprocessing.synth.physiology.noise import (
     draw_level,
 )
 from preprocessing.synth.physiology.rhythm import Beats, draw_beats
+from preprocessing.synth.physiology.sleep import SleepNight, with_sleep
 from preprocessing.synth.physiology.waveform import Samples, draw_waveform
 
 
@@ -42,6 +43,7 @@ class Recording:
     segments: tuple[Segment, ...]
     course: Course
     level: NoiseLevel
+    sleep: SleepNight | None = None
 
 
 def _through_recorder(mv: Samples, setup: Setup) -> Samples:
@@ -59,15 +61,19 @@ def record(
     rng: np.random.Generator,
     *,
     level: NoiseLevel | None = None,
+    sleep: SleepNight | None = None,
 ) -> Recording:
     """Return one recording that ends with its last segment.
 
     Each part draws from a generator of its own, so a change of one leaves the others' draws.
+    ``sleep`` has draws of its own, too, and changes heart rate and breathing.
     """
     body, beat, wave, atria, hiss, off = rng.spawn(6)
     duration_s = segments[-1].end_s
     samples = round(duration_s * setup.fs)
     course = draw_course(subject, duration_s, body, asleep=setup.asleep)
+    if sleep is not None:
+        course = with_sleep(course, subject, sleep)
     beats = draw_beats(segments, subject, course, beat)
     mv = draw_waveform(
         beats, subject, course, electrode,
@@ -79,4 +85,4 @@ def record(
     add_noise(mv, course, setup.noise, level, fs=setup.fs, rng=hiss)
     mv = _through_recorder(mv, setup)
     cut_leads(mv, setup.fs, setup.noise, off)
-    return Recording(mv, beats, segments, course, level)
+    return Recording(mv, beats, segments, course, level, sleep)

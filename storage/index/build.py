@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,20 @@ from typing import TYPE_CHECKING, Any
 from storage.index.identity import RecordingKey
 from storage.index.results import RunsAndResults
 from storage.index.signal_view import signal_view_sql
+from storage.index.subject_rows import grade_view_sql, insert_subjects
 from storage.index.window_rows import WindowFile, insert_windows
 from storage.recording_json import recording_to_dict, source_to_dict
-from storage.schema import DatasetRow, Quality, RecordingRow, Status, gate_view_sql
+from storage.schema import (
+    DatasetRow,
+    OldStage,
+    Quality,
+    RecordingRow,
+    Scoring,
+    Stage,
+    Status,
+    SubjectRow,
+    gate_view_sql,
+)
 from storage.snapshot import sql_literal
 
 if TYPE_CHECKING:
@@ -39,6 +50,9 @@ class IndexContent:
     rows: Sequence[RecordingRow]
     datasets: Sequence[DatasetRow]
     results: RunsAndResults
+    scorings: Mapping[RecordingKey, Scoring] = field(default_factory=dict)
+    """New scorings; those of other recordings are in the previous index."""
+    subjects: Sequence[SubjectRow] = ()
 
 
 def fill_index(
@@ -51,9 +65,12 @@ def fill_index(
     ordered = sorted(content.rows, key=lambda row: ids[row.dataset, row.name])
     with_windows = [row for row in ordered if row.status is Status.OK and row.path]
     files = [
-        WindowFile(ids[row.dataset, row.name], f"{root.as_posix()}/{row.path}", row.rhythm)
+        WindowFile(
+            ids[row.dataset, row.name], f"{root.as_posix()}/{row.path}", row.rhythm, row.clock_s
+        )
         for row in with_windows
     ]
+    scorings = {ids[key]: scoring for key, scoring in content.scorings.items() if key in ids}
     _create_types(connection, with_windows)
     connection.execute(_sql("tables.sql"))
     _insert(connection, "recordings", (_recording(row, ids) for row in ordered))
@@ -61,16 +78,24 @@ def fill_index(
     _insert_datasets(connection, content.datasets)
     _insert(connection, "runs", content.results.runs)
     _insert(connection, "results", content.results.results)
-    insert_windows(connection, root, files)
+    insert_windows(connection, root, files, scorings)
     connection.execute(_COUNT_WINDOWS)
+    insert_subjects(connection, content.subjects)
     connection.execute(_sql("views.sql"))
+    connection.execute(grade_view_sql(content.subjects))
     connection.execute(gate_view_sql())
     connection.execute(signal_view_sql(root, [str(row.path) for row in with_windows]))
 
 
 def _create_types(connection: DuckDBPyConnection, rows: Sequence[RecordingRow]) -> None:
     labels = {label for row in rows for label in (row.rhythm, *row.rhythms) if label}
-    for name, values in (("quality_class", list(Quality)), ("rhythm_label", sorted(labels))):
+    types: dict[str, list[str]] = {
+        "quality_class": list(Quality),
+        "rhythm_label": sorted(labels),
+        "sleep_stage": list(Stage),
+        "old_sleep_stage": list(OldStage),
+    }
+    for name, values in types.items():
         connection.execute(f"CREATE TYPE {name} AS ENUM ({', '.join(map(sql_literal, values))})")
 
 

@@ -25,6 +25,12 @@ WHERE coalesce(n, 0) <> coalesce(expected, 0)
    OR (n > 0 AND (first <> 0 OR last <> n - 1))
 ORDER BY 1 LIMIT 5
 """
+_LOST_SCORINGS = """
+SELECT dataset || '/' || name FROM recordings
+WHERE scoring_digest IS NOT NULL
+  AND recording_id NOT IN (SELECT recording_id FROM stages UNION SELECT recording_id FROM events)
+ORDER BY 1 LIMIT 5
+"""
 _WRONG_SOURCES = "SELECT count(*) FROM sources ANTI JOIN recordings USING (recording_id)"
 
 
@@ -59,6 +65,12 @@ def check_index(connection: DuckDBPyConnection) -> None:
         listed = "; ".join(f"{name} has {n} windows, expected {m}" for name, n, m in wrong)
         raise PublicationError(
             f"windows and recordings disagree: {listed}; run deaps doctor, then deaps preprocess"
+        )
+    lost = [name for (name,) in connection.execute(_LOST_SCORINGS).fetchall()]
+    if lost:
+        raise PublicationError(
+            f"stages and events of {', '.join(lost)} are neither new nor in the published index; "
+            "run deaps preprocess --verify, which reads them again"
         )
     (orphans,) = connection.execute(_WRONG_SOURCES).fetchall()[0]
     if orphans:

@@ -11,7 +11,7 @@ from typing import Any
 
 from storage.digest import digest_of
 from storage.recording_json import RECORDING_FIELDS, recording_to_dict
-from storage.schema import DatasetRow, RecordingRow, SourceRole, Status
+from storage.schema import DatasetRow, RecordingRow, SourceRole, Status, SubjectRow
 
 RecordingKey = tuple[str, str]
 """Data set and name of a recording."""
@@ -83,6 +83,7 @@ def content_digest(
     datasets: Sequence[DatasetRow],
     results: Any,
     root: Path,
+    subjects: Sequence[SubjectRow] = (),
 ) -> str:
     """Return the digest of everything in the index except times and ids.
 
@@ -91,7 +92,8 @@ def content_digest(
     """
     recordings = [recording_to_dict(row) for row in sorted(rows, key=_DATASET_AND_NAME)]
     scanned = sorted((asdict(row) | {"scanned_at_ns": 0} for row in datasets), key=repr)
-    return digest_of("content", snapshot_id, recordings, scanned, results, str(root))
+    cohort = [asdict(row) for row in subjects]
+    return digest_of("content", snapshot_id, recordings, scanned, results, str(root), cohort)
 
 
 def _part_order(part: str) -> tuple[int, str]:

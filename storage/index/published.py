@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from storage.cycle_collector import cycle_collector_paused
 from storage.index.identity import RecordingKey
+from storage.index.subject_rows import read_subjects
 from storage.recording_json import RECORDING_FIELDS, SOURCE_FIELDS, recording_from_dict
-from storage.schema import DatasetRow, RecordingRow, Status
+from storage.schema import DatasetRow, RecordingRow, Status, SubjectRow
 from storage.snapshot import (
     IndexDamagedError,
     IndexMissingError,
@@ -45,6 +46,9 @@ class PublishedSources(NamedTuple):
     path: str | None
     bytes: int | None
     checked_at_ns: int
+    n_windows: int
+    duration_s: float | None
+    truncated: bool
     sources: tuple[SourceStamp, ...]
 
 
@@ -65,6 +69,11 @@ class PublishedState:
         """Return all recordings by id, with their sources."""
         with reading_index(self.root) as connection, cycle_collector_paused():
             return read_rows(connection)
+
+    def subjects(self) -> list[SubjectRow]:
+        """Return what the cohorts' tables say of subjects and visits."""
+        with reading_index(self.root) as connection:
+            return read_subjects(connection)
 
 
 def load_published(root: Path | str) -> PublishedState | None:
@@ -121,7 +130,7 @@ def _read_sources(connection: DuckDBPyConnection) -> dict[RecordingKey, Publishe
     stamps = _stamps_by_recording(connection)
     recordings = connection.execute(
         "SELECT dataset, name, recording_id, status, reason, digest, settings_digest, path, bytes, "
-        "checked_at_ns FROM recordings"
+        "checked_at_ns, n_windows, duration_s, truncated FROM recordings"
     ).fetchall()
     statuses = {str(status): status for status in Status}
     return {

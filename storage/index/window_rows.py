@@ -5,110 +5,235 @@ Thousands of small files take seconds to open, and the previous index has most o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from storage.index.scoring_rows import WindowGrid, insert_scorings, score_windows
 from storage.layout import index_path
-from storage.schema import SCHEMA_VERSION
+from storage.schema import EVENT_COLUMNS, SCHEMA_VERSION, OldStage, Scoring, Stage
 from storage.snapshot import sql_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+_MEASURED = (
+    'recording_id, "row", start_s, quality::quality_class AS quality, '
+    "quality4::quality_class AS quality4, psqi, ksqi, bassqi, qsqi, hr_max, flat, clipped, "
+    "nonfinite, rhythm::rhythm_label AS rhythm, rhythm_share, hr_mean, hr_sd, time_of_day"
+)
+"""Columns of a window that its file and its recording decide."""
+
+_SCORED = (
+    "stage::sleep_stage AS stage, old_stage::old_sleep_stage AS old_stage, stage_share, "
+    + ", ".join(EVENT_COLUMNS)
+)
+"""Columns that the scoring decides."""
+
 _FROM_FILES = """
-SELECT ($ids::INTEGER[])[file_index::BIGINT + 1] AS recording_id, "row", start_s,
-       quality::quality_class, quality4::quality_class,
-       psqi, ksqi, bassqi, qsqi, hr_max, flat, clipped, nonfinite,
-       {rhythm}, rhythm_share
+SELECT ($ids::INTEGER[])[file_index::BIGINT + 1] AS recording_id, * EXCLUDE (rhythm, signal),
+       {rhythm} AS rhythm, {time_of_day} AS time_of_day
 FROM read_parquet($files, hive_partitioning = false)
 """
-_OWN_RHYTHM = "rhythm::rhythm_label"
-_EITHER_RHYTHM = "coalesce(rhythm, ($rhythms::VARCHAR[])[file_index::BIGINT + 1])::rhythm_label"
+_OWN_RHYTHM = "rhythm"
+_EITHER_RHYTHM = "coalesce(rhythm, ($rhythms::VARCHAR[])[file_index::BIGINT + 1])"
+_NO_CLOCK = "NULL::TIME"
+_CLOCK = (
+    "TIME '00:00:00' + to_microseconds("
+    "((($clocks::DOUBLE[])[file_index::BIGINT + 1] + start_s) * 1e6)::BIGINT)"
+)
 
 _FROM_PREVIOUS = """
-SELECT recording_id, "row", start_s, quality::quality_class, quality4::quality_class,
-       psqi, ksqi, bassqi, qsqi, hr_max, flat, clipped, nonfinite,
-       rhythm::rhythm_label, rhythm_share
-FROM previous.windows SEMI JOIN unchanged USING (recording_id)
+FROM previous.windows
+SEMI JOIN (FROM unchanged WHERE same_scoring = {same_scoring}) USING (recording_id)
+WHERE recording_id BETWEEN {first} AND {last}
 """
 
 _UNCHANGED = """
 CREATE TEMP TABLE unchanged AS
-SELECT recording_id FROM recordings new JOIN previous.recordings old USING (recording_id)
+SELECT recording_id,
+       new.scoring_digest IS NOT DISTINCT FROM old.scoring_digest AS same_scoring
+FROM recordings new JOIN previous.recordings old USING (recording_id)
 WHERE new.status = 'ok' AND old.status = 'ok' AND new.path = old.path
   AND new.file_sha256 = old.file_sha256 AND new.n_windows = old.n_windows
   AND new.rhythm IS NOT DISTINCT FROM old.rhythm
 """
 # A recording's rhythm fills its windows without one, so a new rhythm is a change, too.
 
+_TO_SCORE = """
+SELECT recording_id, n_windows FROM recordings ANTI JOIN same USING (recording_id)
+WHERE status = 'ok' AND path IS NOT NULL AND scoring_digest IS NOT NULL ORDER BY recording_id
+"""
+
+_SCORED_AT_ONCE = 2_000_000
+"""Windows whose scoring is in memory at a time: 80 MB."""
+
+_ALL_IDS = (0, 2**31 - 1)
+
 
 class WindowFile(NamedTuple):
-    """A recording's window file, and the rhythm of its windows without one of their own."""
+    """A recording's window file, and what it decides beside it: rhythm and time of day."""
 
     recording_id: int
     path: str
     rhythm: str | None
+    clock_s: float | None = None
 
 
-def insert_windows(connection: DuckDBPyConnection, root: Path, files: Sequence[WindowFile]) -> None:
-    """Fill the table ``windows`` of a new index of the store at ``root``."""
+def insert_windows(
+    connection: DuckDBPyConnection,
+    root: Path,
+    files: Sequence[WindowFile],
+    scorings: Mapping[int, Scoring],
+) -> None:
+    """Fill the tables of windows, stages and events of a new index of the store at ``root``.
+
+    ``scorings`` are the new ones, by recording; the previous index has the others.
+    """
     import duckdb
 
     try:
         connection.execute(f"ATTACH {sql_literal(str(index_path(root)))} AS previous (READ_ONLY)")
     except duckdb.Error:  # no index yet, or it cannot be read
-        _insert(connection, files)
+        _insert_anew(connection, files, scorings)
         return
     try:
         unchanged = _find_unchanged(connection)
         changed = [file for file in files if file.recording_id not in unchanged]
+        insert_scorings(connection, scorings, with_previous=unchanged is not _NOTHING)
         _insert(connection, changed, with_previous=bool(unchanged))
     except duckdb.Error:  # damaged, or of another version: the files have all rows
-        _insert(connection, files)
+        connection.execute("DELETE FROM windows")
+        _insert_anew(connection, files, scorings)
     finally:
         connection.execute("DETACH previous")
 
 
-def _find_unchanged(connection: DuckDBPyConnection) -> set[int]:
-    """Fill the table ``unchanged`` with the recordings to copy, and return their ids."""
+def _insert_anew(
+    connection: DuckDBPyConnection, files: Sequence[WindowFile], scorings: Mapping[int, Scoring]
+) -> None:
+    insert_scorings(connection, scorings, with_previous=False)
+    _insert(connection, files, with_previous=False)
+
+
+_NOTHING: frozenset[int] = frozenset()
+
+
+def _find_unchanged(connection: DuckDBPyConnection) -> frozenset[int]:
+    """Fill the table ``unchanged`` with the recordings to copy, and return their ids.
+
+    `_NOTHING` itself stands for a previous index of another version.
+    """
     ((version,),) = connection.execute("SELECT schema_version FROM previous.snapshot").fetchall()
     if version != SCHEMA_VERSION:
-        return set()
+        return _NOTHING
     connection.execute(_UNCHANGED)
-    return {number for (number,) in connection.execute("FROM unchanged").fetchall()}
+    return frozenset({number for (number, _) in connection.execute("FROM unchanged").fetchall()})
 
 
 def _insert(
-    connection: DuckDBPyConnection, files: Sequence[WindowFile], *, with_previous: bool = False
+    connection: DuckDBPyConnection, files: Sequence[WindowFile], *, with_previous: bool
 ) -> None:
-    parts: list[str] = []
+    same = "FROM unchanged WHERE same_scoring" if with_previous else "SELECT 0 AS recording_id"
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE same AS {same}")
+    for (first, last), grid in _parts(connection):
+        within = [file for file in files if first <= file.recording_id <= last]
+        _insert_part(connection, within, (first, last), grid, with_previous=with_previous)
+
+
+def _parts(
+    connection: DuckDBPyConnection,
+) -> Iterator[tuple[tuple[int, int], WindowGrid | None]]:
+    """Yield ranges of ids that together have all, each with the windows to score in it."""
+    columns: dict[str, Any] = connection.execute(_TO_SCORE).fetchnumpy()
+    ids = np.asarray(columns["recording_id"], np.int32)
+    counts = np.asarray(columns["n_windows"], np.int64)
+    if not len(ids):
+        yield _ALL_IDS, None
+        return
+    group = (np.cumsum(counts) - counts) // _SCORED_AT_ONCE
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    stops = [*starts[1:].tolist(), len(ids)]
+    for start, stop in zip(starts.tolist(), stops, strict=True):
+        first = _ALL_IDS[0] if start == 0 else int(ids[start])
+        last = _ALL_IDS[1] if stop == len(ids) else int(ids[stop]) - 1
+        yield (first, last), WindowGrid(ids[start:stop], counts[start:stop])
+
+
+def _insert_part(
+    connection: DuckDBPyConnection,
+    files: Sequence[WindowFile],
+    ids: tuple[int, int],
+    grid: WindowGrid | None,
+    *,
+    with_previous: bool,
+) -> None:
+    measured: list[str] = []
+    whole: list[str] = []
     values: dict[str, Any] = {}
     if with_previous:
-        parts.append(_FROM_PREVIOUS)
+        first, last = ids
+        copy, changed = (
+            _FROM_PREVIOUS.format(same_scoring=same, first=first, last=last)
+            for same in ("true", "false")
+        )
+        whole.append(f"SELECT {_MEASURED}, {_SCORED} {copy}")
+        measured.append(f"SELECT {_MEASURED} {changed}")
     if files:
         query, values = _from_files(files)
-        parts.append(query)
-    if not parts:
+        measured.append(f"SELECT {_MEASURED} FROM ({query})")  # noqa: S608 - our own names
+    if measured:
+        whole.append(_with_scoring(connection, " UNION ALL ".join(measured), grid))
+    if not whole:
         return
     connection.execute("SET preserve_insertion_order = false")  # saves a copy before sorting
     # Sorting is the quickest way to a fixed order: DuckDB can keep the order of 8,444 small
     # files, but that takes half as long again. A fixed order makes queries without ORDER BY
     # repeatable and lets DuckDB skip the parts of the table without a wanted recording.
-    together = " UNION ALL ".join(f"({part})" for part in parts)
+    together = " UNION ALL ".join(f"({part})" for part in whole)
     connection.execute(
         f'INSERT INTO windows FROM ({together}) ORDER BY recording_id, "row"', values
     )
     connection.execute("RESET preserve_insertion_order")
+    if grid is not None:
+        connection.unregister("scored")
+
+
+def _with_scoring(connection: DuckDBPyConnection, measured: str, grid: WindowGrid | None) -> str:
+    """Return the query of windows with the columns of their scoring, NULL without one."""
+    if grid is None:
+        nothing = ", ".join(["NULL::FLOAT"] * len(EVENT_COLUMNS))
+        columns = f"NULL::sleep_stage, NULL::old_sleep_stage, NULL::FLOAT, {nothing}"
+        return f"SELECT *, {columns} FROM ({measured})"  # noqa: S608 - our own names
+    connection.register("scored", score_windows(connection, grid))
+    stages = _stage_name("stage", Stage, "sleep_stage")
+    old_stages = _stage_name("old_stage", OldStage, "old_sleep_stage")
+    columns = f"measured.*, {stages}, {old_stages}, stage_share, {', '.join(EVENT_COLUMNS)}"
+    joined = f'({measured}) measured LEFT JOIN scored USING (recording_id, "row")'
+    return f"SELECT {columns} FROM {joined}"  # noqa: S608 - our own names
+
+
+def _stage_name(column: str, names: type[Stage] | type[OldStage], kind: str) -> str:
+    """Return the SQL that makes an enum of a code, by a list of enums: no text is cast."""
+    listed = ", ".join(sql_literal(str(name)) for name in names)
+    return f"([{listed}]::{kind}[])[{column} + 1]"
 
 
 def _from_files(files: Sequence[WindowFile]) -> tuple[str, dict[str, Any]]:
     rhythms = [file.rhythm for file in files]
+    clocks = [file.clock_s for file in files]
     values: dict[str, Any] = {
         "files": [file.path for file in files],
         "ids": [file.recording_id for file in files],
     }
-    if any(rhythms):
+    has_rhythm, has_clock = any(rhythms), any(clock is not None for clock in clocks)
+    if has_rhythm:
         values["rhythms"] = rhythms
-    rhythm = _EITHER_RHYTHM if any(rhythms) else _OWN_RHYTHM
-    return _FROM_FILES.format(rhythm=rhythm), values
+    if has_clock:
+        values["clocks"] = clocks
+    return _FROM_FILES.format(
+        rhythm=_EITHER_RHYTHM if has_rhythm else _OWN_RHYTHM,
+        time_of_day=_CLOCK if has_clock else _NO_CLOCK,
+    ), values

@@ -21,7 +21,7 @@ from storage.digest import file_sha256
 from storage.errors import DeapsError
 from storage.layout import window_path
 from storage.recording_json import recording_from_json, recording_to_json
-from storage.schema import SCHEMA_VERSION, RecordingRow, WindowColumns
+from storage.schema import SCHEMA_VERSION, RecordingRow, SourceRole, WindowColumns
 from storage.windows.table import (
     RECORDING_KEY,
     STRING_COLUMNS,
@@ -128,9 +128,13 @@ def write_table(table: pa.Table, path: Path) -> None:
 
 
 def _unstamped(row: RecordingRow) -> RecordingRow:
-    """Return the row without times and inodes, so that equal windows make equal files."""
-    bare = (replace(source, mtime_ns=0, ctime_ns=0, inode=0) for source in row.sources)
-    return replace(row, checked_at_ns=0, sources=tuple(bare))
+    """Return the row without times, inodes and scoring, so that equal windows make equal files."""
+    bare = (
+        replace(source, mtime_ns=0, ctime_ns=0, inode=0)
+        for source in row.sources
+        if source.role != SourceRole.SCORING
+    )
+    return replace(row, checked_at_ns=0, scoring_digest=None, scoring_notes=(), sources=tuple(bare))
 
 
 def _metadata(path: Path) -> pq.FileMetaData:

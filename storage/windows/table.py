@@ -23,6 +23,7 @@ RECORDING_KEY = b"deaps.recording"
 VERSION_KEY = b"deaps.schema_version"
 STRING_COLUMNS = ("quality", "quality4", "rhythm")
 SCORE_COLUMNS = ("psqi", "ksqi", "bassqi", "qsqi", "hr_max")
+RATE_COLUMNS = ("hr_mean", "hr_sd")
 QUALITIES = [str(quality) for quality in Quality]
 
 
@@ -41,6 +42,7 @@ def window_schema(samples: int = WINDOW_SAMPLES) -> pa.Schema:
             *(pa.field(name, pa.bool_(), nullable=False) for name in GATE_FLAGS),
             pa.field("rhythm", pa.string()),
             pa.field("rhythm_share", pa.float32()),
+            *(pa.field(name, pa.float32()) for name in RATE_COLUMNS),
             pa.field("signal", pa.list_(element, samples), nullable=False),
         ]
     )
@@ -63,7 +65,7 @@ def window_table(
         "rhythm_share": _nullable(columns.rhythm_share),
         "signal": pa.FixedSizeListArray.from_arrays(flat, type=schema.field("signal").type),
     }
-    values |= {name: _nullable(getattr(columns, name)) for name in SCORE_COLUMNS}
+    values |= {name: _nullable(getattr(columns, name)) for name in SCORE_COLUMNS + RATE_COLUMNS}
     values |= {name: pa.array(np.asarray(getattr(columns, name), bool)) for name in GATE_FLAGS}
     metadata = {RECORDING_KEY: row_json.encode(), VERSION_KEY: str(SCHEMA_VERSION).encode()}
     ordered = [values[name] for name in schema.names]

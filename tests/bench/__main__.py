@@ -20,6 +20,7 @@ BENCHES = (
     "reading",
     "index",
     "rerun",
+    "sleep",
     "orchestration",
     "sampling",
     "training",

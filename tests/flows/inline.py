@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import duckdb
 
 from flows.config import Settings, load_settings
 from flows.ingest.publication import publish_scan
-from flows.ingest.recording import preprocess_recording
-from flows.ingest.scan import Why, scan
+from flows.ingest.recording import ChunkResult, preprocess_chunk
+from flows.ingest.scan import Scan, Why, scan
+from flows.ingest.scoring import rescore
 from storage.snapshot import Snapshot
 
 
@@ -28,8 +30,20 @@ def todo(settings: Settings) -> dict[str, Why]:
 def run(settings: Settings) -> Snapshot:
     """Do what the flow does."""
     found = scan(settings)
-    rows = [preprocess_recording(job, recording) for job, recording in found.todo()]
-    return publish_scan(found, rows, settings)
+    results = [preprocess_chunk(job, [recording]) for job, recording in found.todo()]
+    return publish_results(found, results, settings)
+
+
+def publish_results(found: Scan, results: list[ChunkResult], settings: Settings) -> Snapshot:
+    """Publish what workers returned, and the stages and events that changed alone."""
+    rows = [row for result in results for row in result.rows]
+    scorings = dict(ChainMap(*(result.scorings for result in results)))
+    rescorings = {
+        (job.dataset, name): rescoring
+        for job, recordings in found.to_rescore()
+        for name, rescoring in rescore(job, recordings).items()
+    }
+    return publish_scan(found, rows, settings, scorings=scorings, rescorings=rescorings)
 
 
 def ask(settings: Settings, sql: str) -> list[tuple[Any, ...]]:

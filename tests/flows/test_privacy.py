@@ -14,13 +14,12 @@ from typer.testing import CliRunner, Result
 
 from flows.cli import app
 from flows.config import Settings
-from flows.ingest.publication import publish_scan
 from flows.ingest.recording import preprocess_chunk
 from flows.ingest.scan import scan
 from flows.ingest.summary import dataset_rows, problem_rows, summarise
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.stage_events import log_publication, log_recordings, log_scan
-from tests.flows.inline import ask, settings_for
+from tests.flows.inline import ask, publish_results, settings_for
 from tests.flows.tiny_project import environment, make_project
 from tests.planted_identities import (
     OK,
@@ -48,7 +47,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     results = [preprocess_chunk(job, [recording]) for job, recording in found.todo()]
     for result in results:
         log_recordings(log, result)
-    snapshot = publish_scan(found, [row for result in results for row in result.rows], settings)
+    snapshot = publish_results(found, results, settings)
     log_publication(log, snapshot, stage="preprocess")
     return settings
 

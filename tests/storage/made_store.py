@@ -41,6 +41,8 @@ def make_columns(n: int, **changes: Any) -> WindowColumns:
         nonfinite=np.zeros(n, bool),
         rhythm=[None] * n,
         rhythm_share=np.full(n, np.nan, np.float32),
+        hr_mean=60 + score,
+        hr_sd=score,
     )
     return replace(columns, **changes)
 

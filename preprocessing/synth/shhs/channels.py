@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy import signal
 
 from preprocessing.synth.recording import Recording
+from storage.schema import EventKind
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -70,10 +71,13 @@ def _heart_rate(night: Recording, seconds: int) -> FloatArray:
     return np.interp(np.arange(seconds), beats.time_s, 60.0 / beats.rr_s)
 
 
-def _saturation(seconds: int, rng: np.random.Generator) -> FloatArray:
-    """Return about 96 % with dips of some percent that last half a minute."""
-    strikes = (rng.random(seconds) < 8.0 / 3600.0) * rng.uniform(2.0, 8.0, seconds)
-    dip = np.convolve(strikes, signal.windows.hann(31))[:seconds]
+def _saturation(night: Recording, seconds: int, rng: np.random.Generator) -> FloatArray:
+    """Return about 96 % with a dip of some percent for each scored desaturation."""
+    dip = np.zeros(seconds)
+    for event in night.sleep.events if night.sleep else ():
+        if event.kind is EventKind.DESATURATION:
+            part = dip[round(event.start_s) : round(event.end_s)]
+            part += rng.uniform(3.0, 8.0) * signal.windows.hann(len(part))
     return np.asarray(96.0 - dip + 0.3 * rng.standard_normal(seconds))
 
 
@@ -94,7 +98,7 @@ def channel_values(
     if channel.label == "H.R.":
         return _heart_rate(night, seconds)
     if channel.label == "SaO2":
-        return _saturation(seconds, rng)
+        return _saturation(night, seconds, rng)
     if channel.label == "POSITION":
         return _stays([0.0, 1.0, 2.0, 3.0], seconds, rng)
     if channel.label in ("LIGHT", "OX stat"):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from preprocessing.config import SynthSettings
 from preprocessing.synth.physiology.episodes import Bout, Rhythm, Segment, schedule, whole
 from preprocessing.synth.physiology.factors import Population, Subject, draw_electrode, draw_subject
 from preprocessing.synth.physiology.noise import NoiseLevel, NoiseProfile, draw_level
+from preprocessing.synth.physiology.sleep import SleepNight, draw_sleep
 from preprocessing.synth.recording import Recording, Setup, record
 from preprocessing.synth.seeding import even_draw, rng_for
 
@@ -108,8 +111,26 @@ def segments_of(settings: SynthSettings, visit: Visit) -> tuple[Segment, ...]:
     return schedule(duration_s, [bout], rng)
 
 
+def apnea_index(seed: int, nsrrid: int) -> float:
+    """Return a person's apneas and hypopneas for each hour of sleep: half have more than 10."""
+    rng = rng_for(seed, "shhs", str(nsrrid), "breathing")
+    return float(np.clip(10.0 * np.exp(0.9 * rng.standard_normal()), 0.5, 70.0))
+
+
+def sleep_of(settings: SynthSettings, visit: Visit) -> SleepNight:
+    """Return stages and events of one night."""
+    duration_s = segments_of(settings, visit)[-1].end_s
+    rng = rng_for(settings.seed, "shhs", visit.name, "sleep")
+    return draw_sleep(duration_s, apnea_index(settings.seed, visit.nsrrid), rng)
+
+
+def scorings_differ(visit: Visit) -> bool:
+    """Return whether the night's two scorings disagree; one in twelve second nights."""
+    return visit.number == 2 and (visit.nsrrid - FIRST_ID) % 12 == 3
+
+
 def make_night(settings: SynthSettings, visit: Visit) -> Recording:
-    """Return the ECG of one night in mV, with its beats, rhythms and breathing.
+    """Return the ECG of one night in mV, with its beats, rhythms, breathing and sleep.
 
     Gain and axis are drawn anew for each visit; in the first, one in ten is upside down.
     """
@@ -120,4 +141,5 @@ def make_night(settings: SynthSettings, visit: Visit) -> Recording:
     subject = subject_of(settings.seed, visit.nsrrid)
     segments = segments_of(settings, visit)
     level = noise_level(settings.seed, visit)
-    return record(subject, segments, electrode, setup, rng, level=level)
+    sleep = sleep_of(settings, visit)
+    return record(subject, segments, electrode, setup, rng, level=level, sleep=sleep)

@@ -10,7 +10,7 @@ from preprocessing.config import SynthSettings
 from preprocessing.synth.seeding import rng_for
 from preprocessing.synth.shhs import subjects as people
 from preprocessing.synth.shhs.subjects import Visit
-from storage.schema import Sex
+from storage.schema import BREATHING_EVENTS, Sex
 
 VERSION = "0.20.0"
 YEARS_BETWEEN_VISITS = 5
@@ -35,8 +35,16 @@ def _body_mass(seed: int, visit: Visit) -> str:
     return f"{rng.normal(28.0, 4.0) + 0.5 * (visit.number - 1):.2f}"
 
 
-def visit_row(seed: int, visit: Visit) -> dict[str, object]:
+def _apnea_index(settings: SynthSettings, visit: Visit) -> str:
+    """Return the apneas and hypopneas for each hour of sleep that the night's scoring has."""
+    night = people.sleep_of(settings, visit)
+    events = sum(event.kind in BREATHING_EVENTS for event in night.events)
+    return f"{3600.0 * events / night.sleep_s:.2f}" if night.sleep_s else ""
+
+
+def visit_row(settings: SynthSettings, visit: Visit) -> dict[str, object]:
     """Return a subject's row in the table of one visit; without a file there is no grade."""
+    seed = settings.seed
     grade_name = "hrqual" if visit.number == 1 else "quhr"
     has_file = visit.number == 1 or people.has_second_edf(visit.nsrrid)
     return {
@@ -45,6 +53,7 @@ def visit_row(seed: int, visit: Visit) -> dict[str, object]:
         f"age_s{visit.number}": _age(seed, visit),
         "gender": _gender(seed, visit.nsrrid),
         f"bmi_s{visit.number}": _body_mass(seed, visit),
+        "ahi_a0h3a": _apnea_index(settings, visit) if has_file else "",
         grade_name: people.quality_grade(seed, visit) if has_file else "",
         "comment": NOTES[visit.nsrrid % len(NOTES)],
     }
@@ -77,7 +86,7 @@ def write_tables(root: Path, settings: SynthSettings) -> None:
     first = [Visit(nsrrid, 1) for nsrrid in people.ids(settings)]
     second = [Visit(v.nsrrid, 2) for v in first if people.has_second_row(v.nsrrid)]
     for number, visits in ((1, first), (2, second)):
-        rows = [visit_row(seed, visit) for visit in visits]
+        rows = [visit_row(settings, visit) for visit in visits]
         if rows:
             _write_csv(folder / f"shhs{number}-dataset-{VERSION}.csv", rows)
     both = [harmonised_row(seed, visit) for visit in (*first, *second)]

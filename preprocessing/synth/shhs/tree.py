@@ -14,6 +14,7 @@ from preprocessing.synth.dataset import SynthDataset
 from preprocessing.synth.seeding import rng_for
 from preprocessing.synth.shhs import subjects as people
 from preprocessing.synth.shhs.channels import AFTER_ECG, BEFORE_ECG, Channel, channel_values
+from preprocessing.synth.shhs.scorings import write_scorings
 from preprocessing.synth.shhs.subjects import Visit
 from preprocessing.synth.shhs.tables import write_tables
 
@@ -60,7 +61,7 @@ def _signals(settings: SynthSettings, visit: Visit, night: synth.Recording) -> l
 
 
 def write_record(root: Path, settings: SynthSettings, name: str) -> None:
-    """Write ``polysomnography/edfs/shhs<visit>/<name>.edf``.
+    """Write ``polysomnography/edfs/shhs<visit>/<name>.edf`` and the two scorings beside it.
 
     The header names nobody and no day; the start is a fixed time of the evening.
     """
@@ -76,6 +77,10 @@ def write_record(root: Path, settings: SynthSettings, name: str) -> None:
         data_record_duration=1.0,
     )
     edf.write(folder / f"{name}.edf")
+    if night.sleep is not None:
+        duration_s = night.segments[-1].end_s
+        differ = people.scorings_differ(visit)
+        write_scorings(root, name, visit.number, night.sleep, duration_s=duration_s, differ=differ)
 
 
 SHHS = SynthDataset("shhs", records, write_record, write_tables)

@@ -60,13 +60,16 @@ CREATE TABLE recordings (
     digest VARCHAR,
     settings_digest VARCHAR,
     algorithm_version INTEGER,
-    checked_at_ns BIGINT NOT NULL      -- when times and sizes of the sources were read
+    checked_at_ns BIGINT NOT NULL,     -- when times and sizes of the sources were read
+    clock_s DOUBLE,                    -- time of day at its start, in seconds after midnight
+    scoring_digest VARCHAR,            -- of stages and events; NULL without a scoring
+    scoring_notes VARCHAR[] NOT NULL
 );
 
 CREATE TABLE sources (
     recording_id INTEGER NOT NULL,
     path VARCHAR NOT NULL,             -- relative to the data set's root
-    role VARCHAR NOT NULL,             -- signal, header, annotation
+    role VARCHAR NOT NULL,             -- signal, header, annotation, scoring
     size BIGINT NOT NULL,
     mtime_ns BIGINT NOT NULL,
     ctime_ns BIGINT NOT NULL,
@@ -90,7 +93,36 @@ CREATE TABLE windows (
     clipped BOOLEAN,
     nonfinite BOOLEAN,
     rhythm rhythm_label,
-    rhythm_share FLOAT                 -- of the window; NULL if the label is the recording's
+    rhythm_share FLOAT,                -- of the window; NULL if the label is the recording's
+    hr_mean FLOAT,                     -- beats per minute: rate of the mean RR interval
+    hr_sd FLOAT,                       -- standard deviation of the rates of its RR intervals
+    time_of_day TIME,                  -- at the window's start
+    stage sleep_stage,                 -- that covers most of it; NULL where nothing is scored
+    old_stage old_sleep_stage,         -- the same with S3 and S4 apart
+    stage_share FLOAT,                 -- of the window
+    arousal_s FLOAT,                   -- seconds of the window; NULL without a scoring
+    obstructive_apnea_s FLOAT,
+    central_apnea_s FLOAT,
+    mixed_apnea_s FLOAT,
+    hypopnea_s FLOAT,
+    desaturation_s FLOAT
+);
+
+CREATE TABLE stages (                  -- the hypnogram: one row for each span of one stage
+    recording_id INTEGER NOT NULL,
+    start_s DOUBLE NOT NULL,
+    duration_s DOUBLE NOT NULL,
+    stage sleep_stage NOT NULL,
+    old_stage old_sleep_stage
+);
+
+CREATE TABLE events (
+    recording_id INTEGER NOT NULL,
+    kind VARCHAR NOT NULL,
+    start_s DOUBLE NOT NULL,
+    duration_s DOUBLE NOT NULL,
+    first_row INTEGER NOT NULL,        -- row of the window in which it starts
+    last_row INTEGER NOT NULL          -- row of the window in which it ends
 );
 
 CREATE TABLE window_counts (           -- windows of each kind, for quick counts
@@ -114,7 +146,8 @@ CREATE TABLE runs (
 
 CREATE TABLE results (
     report VARCHAR NOT NULL,           -- folder under reports/
-    run VARCHAR,
+    run VARCHAR,                       -- NULL for a mean over several seeds
+    seed BIGINT,                       -- of that run
     method VARCHAR,
     benchmark VARCHAR,
     metric VARCHAR,

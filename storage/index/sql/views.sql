@@ -2,8 +2,10 @@
 -- recording, quality and rhythm.
 
 CREATE VIEW usable_windows AS
-SELECT w.*, r.dataset, r.name, r.subject, r.visit, r.sex, r.age, r.label, r.split
+SELECT w.*, r.dataset, r.name, r.subject, r.visit, r.sex, r.age, r.label, r.split,
+       s.* EXCLUDE (dataset, subject, visit)
 FROM windows w JOIN recordings r USING (recording_id)
+LEFT JOIN subjects s ON s.dataset = r.dataset AND s.subject = r.subject AND s.visit = r.visit
 WHERE w.quality <> 'Unacceptable' AND r.status = 'ok';
 
 CREATE VIEW cross_visit_subjects AS
@@ -42,3 +44,68 @@ FROM window_counts c JOIN recordings r USING (recording_id)
 WHERE c.rhythm IS NOT NULL
 GROUP BY r.dataset, c.rhythm
 ORDER BY r.dataset, c.rhythm;
+
+CREATE VIEW stage_by_recording AS
+WITH spans AS (
+    SELECT recording_id,
+           sum(duration_s) FILTER (stage = 'W') / 60 AS wake_min,
+           sum(duration_s) FILTER (stage = 'N1') / 60 AS n1_min,
+           sum(duration_s) FILTER (stage = 'N2') / 60 AS n2_min,
+           sum(duration_s) FILTER (stage = 'N3') / 60 AS n3_min,
+           sum(duration_s) FILTER (stage = 'REM') / 60 AS rem_min,
+           sum(duration_s) FILTER (stage = 'movement') / 60 AS movement_min,
+           sum(duration_s) FILTER (stage = 'unscored') / 60 AS unscored_min,
+           sum(duration_s) FILTER (stage IN ('N1', 'N2', 'N3', 'REM')) / 60 AS sleep_min,
+           sum(duration_s) FILTER (stage <> 'unscored') / 60 AS scored_min,
+           min(start_s) FILTER (stage <> 'unscored') / 60 AS first_min,
+           min(start_s) FILTER (stage IN ('N1', 'N2', 'N3', 'REM')) / 60 AS asleep_min
+    FROM stages GROUP BY recording_id
+)
+SELECT recording_id, r.dataset, r.name, r.subject, r.visit, r.sex, r.age,
+       coalesce(wake_min, 0) AS wake_min, coalesce(n1_min, 0) AS n1_min,
+       coalesce(n2_min, 0) AS n2_min, coalesce(n3_min, 0) AS n3_min,
+       coalesce(rem_min, 0) AS rem_min, coalesce(movement_min, 0) AS movement_min,
+       coalesce(unscored_min, 0) AS unscored_min, coalesce(sleep_min, 0) AS sleep_min,
+       coalesce(sleep_min, 0) / scored_min AS efficiency,   -- of the scored time
+       asleep_min - first_min AS latency_min,               -- from the first scored epoch
+       s.* EXCLUDE (dataset, subject, visit)
+FROM spans JOIN recordings r USING (recording_id)
+LEFT JOIN subjects s ON s.dataset = r.dataset AND s.subject = r.subject AND s.visit = r.visit
+WHERE r.status = 'ok'
+ORDER BY r.dataset, r.name;
+
+CREATE VIEW events_by_recording AS
+WITH counted AS (
+    SELECT recording_id,
+           count(*) FILTER (kind = 'arousal') AS n_arousals,
+           count(*) FILTER (kind = 'obstructive_apnea') AS n_obstructive_apneas,
+           count(*) FILTER (kind = 'central_apnea') AS n_central_apneas,
+           count(*) FILTER (kind = 'mixed_apnea') AS n_mixed_apneas,
+           count(*) FILTER (kind = 'hypopnea') AS n_hypopneas,
+           count(*) FILTER (kind = 'desaturation') AS n_desaturations
+    FROM events GROUP BY recording_id
+)
+SELECT s.recording_id, s.dataset, s.name, s.subject, s.visit, s.sex, s.age,
+       coalesce(n_arousals, 0) AS n_arousals,
+       coalesce(n_obstructive_apneas, 0) AS n_obstructive_apneas,
+       coalesce(n_central_apneas, 0) AS n_central_apneas,
+       coalesce(n_mixed_apneas, 0) AS n_mixed_apneas,
+       coalesce(n_hypopneas, 0) AS n_hypopneas,
+       coalesce(n_desaturations, 0) AS n_desaturations,
+       -- Every scored event counts, whatever the desaturation, by hours of scored sleep.
+       60 * coalesce(n_obstructive_apneas + n_central_apneas + n_mixed_apneas + n_hypopneas, 0)
+           / nullif(sleep_min, 0) AS ahi,
+       60 * coalesce(n_arousals, 0) / nullif(sleep_min, 0) AS arousals_per_hour,
+       p.* EXCLUDE (dataset, subject, visit)
+FROM stage_by_recording s LEFT JOIN counted c ON c.recording_id = s.recording_id
+LEFT JOIN subjects p ON p.dataset = s.dataset AND p.subject = s.subject AND p.visit = s.visit
+ORDER BY s.dataset, s.name;
+
+-- Windows from a minute before to a minute after each event. The join is on recording and row:
+-- a join on a range of seconds takes many times as long.
+CREATE VIEW windows_around_events AS
+SELECT e.kind, e.start_s AS event_start_s, e.duration_s AS event_duration_s,
+       w.start_s - (e.start_s + e.duration_s) AS after_end_s,
+       w.*
+FROM (SELECT *, unnest(range(first_row - 6, last_row + 8)) AS near_row FROM events) e
+JOIN windows w ON w.recording_id = e.recording_id AND w."row" = e.near_row;

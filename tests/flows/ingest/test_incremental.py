@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from flows.config import Settings
-from flows.ingest.publication import publish_scan
-from flows.ingest.recording import preprocess_recording
+from flows.ingest.recording import preprocess_chunk
 from flows.ingest.scan import Why, scan
 from tests.edf_files import beats, write_edf
-from tests.flows.inline import ask, one, run, settings_for, todo
+from tests.flows.inline import ask, one, publish_results, run, settings_for, todo
 from tests.wfdb_files import write_record
 
 OLD = time.time() - 3600
@@ -257,5 +256,5 @@ def test_verify_looks_at_every_recording_and_redoes_none(settings: Settings) -> 
     found = scan(settings, verify=True)
     assert {why for d in found.datasets for why in d.todo.values()} == {Why.VERIFY}
     assert sum(len(d.todo) for d in found.datasets) == 4
-    rows = [preprocess_recording(job, recording) for job, recording in found.todo()]
-    assert publish_scan(found, rows, settings).snapshot_id == first.snapshot_id
+    results = [preprocess_chunk(job, [recording]) for job, recording in found.todo()]
+    assert publish_results(found, results, settings).snapshot_id == first.snapshot_id

@@ -217,6 +217,7 @@ def test_the_packages_own_data_sets_have_their_labels() -> None:
         "folder": "Own files",
         "mitdb": "MIT-ARR",
         "shhs": "SHHS",
+        "slpdb": "MIT-BIH Polysomnographic",
     }
 
 

@@ -22,7 +22,8 @@ from tests.storage.made_store import make_columns, make_row, make_signal, write_
 
 COLUMNS = [
     *("row", "start_s", "quality", "quality4", "psqi", "ksqi", "bassqi", "qsqi", "hr_max"),
-    *("flat", "clipped", "nonfinite", "rhythm", "rhythm_share", "signal"),
+    *("flat", "clipped", "nonfinite", "rhythm", "rhythm_share", "hr_mean", "hr_sd"),
+    "signal",
 ]
 
 
@@ -55,7 +56,7 @@ def test_what_is_unknown_is_null(root: Path) -> None:
 
 def test_only_what_can_be_unknown_may_be_null(root: Path) -> None:
     schema = pq.read_schema(root / str(write_recording(root, make_row(), 3).path))
-    scores = {"psqi", "ksqi", "bassqi", "qsqi", "hr_max"}
+    scores = {"psqi", "ksqi", "bassqi", "qsqi", "hr_max", "hr_mean", "hr_sd"}
     nullable = {field.name for field in schema if field.nullable}
     assert nullable == {"quality4", *scores, "rhythm", "rhythm_share"}
     assert not schema.field("signal").type.value_field.nullable
@@ -124,7 +125,7 @@ def test_a_foreign_parquet_file_is_no_window_file(tmp_path: Path) -> None:
     import pyarrow as pa
 
     pq.write_table(pa.table({"x": [1]}), tmp_path / "x.parquet")
-    with pytest.raises(WindowFileError, match="schema version none; this program reads 1"):
+    with pytest.raises(WindowFileError, match="schema version none; this program reads 2"):
         read_recording_row(tmp_path / "x.parquet")
 
 
@@ -134,7 +135,7 @@ def test_a_file_without_the_row_of_a_recording_is_no_window_file(
 ) -> None:
     path = root / str(write_recording(root, make_row()).path)
     table = pq.read_table(path)
-    metadata = {b"deaps.schema_version": b"1"}
+    metadata = {b"deaps.schema_version": b"2"}
     metadata |= {} if content is None else {b"deaps.recording": content}
     pq.write_table(table.replace_schema_metadata(metadata), path)
     with pytest.raises(WindowFileError, match="no whole window file"):
