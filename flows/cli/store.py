@@ -47,14 +47,23 @@ def doctor(
     config: Config = None,
     overrides: Overrides = None,
     verify: Annotated[bool, typer.Option(help="Read and hash every file, too.")] = False,
+    deep: Annotated[
+        bool, typer.Option(help="Compare index, windows and data sets with each other, too.")
+    ] = False,
 ) -> None:
     """Check that the store is whole; exit with 1 if it is not.
 
     Example: deaps doctor --verify
     """
-    from storage.care.doctor import check_store
+    settings = settings_from(preset, config, overrides)
+    if deep:
+        from flows.ingest.deep_check import check_deeply
 
-    findings = check_store(settings_from(preset, config, overrides).store.root, verify=verify)
+        findings = list(check_deeply(settings))
+    else:
+        from storage.care.doctor import check_store
+
+        findings = check_store(settings.store.root, verify=verify)
     errors = sum(finding.is_error for finding in findings)
     for finding in findings:
         typer.echo(str(finding))
