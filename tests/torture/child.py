@@ -9,6 +9,7 @@ import signal
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,10 +51,8 @@ class Child:
 
     def kill(self) -> None:
         """End it as a power switch would."""
-        try:
+        with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
 
     def wait(self, limit_s: float = LIMIT_S) -> Ended:
         """Return how it ended; raise BrokenError if it hangs or if ``work`` raised."""

@@ -90,10 +90,17 @@ def _killing_itself(point: str, nth: int, folder: Path) -> str:
 def _traced(folder: Path) -> list[tuple[str, str]]:
     calls: list[tuple[str, str]] = []
     fsync, rename = storage.atomic.fsync_path, pathlib.Path.replace
-    storage.atomic.fsync_path = lambda path: (calls.append(("fsync", str(path))), fsync(path))[1]
-    pathlib.Path.replace = lambda self, to: (calls.append(("rename", str(self))), rename(self, to))[
-        1
-    ]  # type: ignore[assignment,method-assign]
+
+    def noted_fsync(path: Path) -> None:
+        calls.append(("fsync", str(path)))
+        fsync(path)
+
+    def noted_rename(path: Path, to: Path) -> Path:
+        calls.append(("rename", str(path)))
+        return rename(path, to)
+
+    storage.atomic.fsync_path = noted_fsync
+    pathlib.Path.replace = noted_rename  # type: ignore[assignment,method-assign]
     with planted.bug():
         preprocess(folder)
     return calls

@@ -52,7 +52,7 @@ def _publish_before_the_last_file() -> None:
         for path, content in delayed:
             path.write_bytes(content)  # the index reads it, so it is there for a moment
         snapshot = publish(*args, **options)
-        for path, content in delayed:
+        for path, _ in delayed:
             path.unlink()
         return snapshot
 
