@@ -76,9 +76,7 @@ def _noticed(kind: str, folder: Path) -> bool:
     store = folder / "store"
     match kind:
         case "window file":
-            by_reader = _raises(
-                lambda: [WindowStore(store).read_recording(i) for i in (1, 2, 3, 4)]
-            )
+            by_reader = _raises(partial(_read_all, store))
             return by_reader and any(f.is_error for f in check_store(store, verify=True))
         case "index":
             by_reader = _raises(lambda: open_index(store).close())
