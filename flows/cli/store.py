@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
 
 from flows.cli.options import Config, Overrides, Preset, settings_from, stop
+
+_INTERRUPTED = 130
 
 
 def query(
@@ -23,8 +26,19 @@ def query(
     from flows.cli.output import ROWS_ASKED, print_csv, print_table
     from storage.query import run_query
 
-    settings = settings_from(preset, config, overrides)
-    table = run_query(settings.store.root, sql, limit=None if csv else ROWS_ASKED)
+    store = settings_from(preset, config, overrides).store
+    try:
+        table = run_query(
+            store.root,
+            sql,
+            limit=None if csv else ROWS_ASKED,
+            seconds=store.query_seconds,
+            megabytes=store.query_megabytes,
+        )
+    except KeyboardInterrupt:
+        typer.echo("deaps: stopped", err=True)
+        # A statement that does not end would keep the process at its end.
+        os._exit(_INTERRUPTED)
     (print_csv if csv else print_table)(table)
 
 
@@ -61,14 +75,23 @@ def doctor(
     config: Config = None,
     overrides: Overrides = None,
     verify: Annotated[bool, typer.Option(help="Read and hash every file, too.")] = False,
+    deep: Annotated[
+        bool, typer.Option(help="Compare index, windows and data sets with each other, too.")
+    ] = False,
 ) -> None:
     """Check that the store is whole; exit with 1 if it is not.
 
     Example: deaps doctor --verify
     """
-    from storage.care.doctor import check_store
+    settings = settings_from(preset, config, overrides)
+    if deep:
+        from flows.ingest.deep_check import check_deeply
 
-    findings = check_store(settings_from(preset, config, overrides).store.root, verify=verify)
+        findings = list(check_deeply(settings))
+    else:
+        from storage.care.doctor import check_store
+
+        findings = check_store(settings.store.root, verify=verify)
     errors = sum(finding.is_error for finding in findings)
     for finding in findings:
         typer.echo(str(finding))
