@@ -20,6 +20,7 @@ _PAPER = (
     "deaps.benchmarks.afib_leave_one_out:AfibLeaveOneOutFitted",
     "deaps.benchmarks.gender:Gender",
     "deaps.benchmarks.challenge:Challenge2017",
+    "deaps.benchmarks.challenge:Challenge2017WithCopies",
     "deaps.benchmarks.tuning_folds:InnerFolds",
     "deaps.benchmarks.tuning_folds:InnerFewLabels",
     "deaps.benchmarks.tuning_folds:InnerAfib",
@@ -43,7 +44,9 @@ def register_benchmark(benchmark: Benchmark) -> Benchmark:
     DeapsError
         If its name is taken.
     """
-    if benchmark.name in paper_benchmarks() | sleep_benchmarks():
+    if benchmark.name in paper_benchmarks():
+        raise DeapsError(f"the paper's benchmark {benchmark.name!r} has that name already")
+    if benchmark.name in sleep_benchmarks():
         raise DeapsError(f"there is a benchmark {benchmark.name!r} already; choose another name")
     return OTHER_BENCHMARKS.add(benchmark.name, benchmark)
 

@@ -279,6 +279,21 @@ class BenchmarkSettings(SettingsSection):
     """Published split to use instead of folds: a table with the columns id (subject or recording)
     and split (train, val, test)."""
 
+    challenge_overlap: Annotated[tuple[Literal["remove", "keep"], ...], Field(strict=False)] = (
+        "remove",
+        "keep",
+    )
+    """What becomes of validation recordings that are among the training recordings, too: without
+    them the test is fair; with them it leaks, but may be what others report. Both are run."""
+
+    probes: Annotated[
+        tuple[Literal["svc", "logistic", "neighbours"], ...], Field(strict=False, min_length=1)
+    ] = ("svc", "logistic", "neighbours")
+    """Classifiers on the frozen features; the tables show the first."""
+
+    few_label_draws: Annotated[int, Field(ge=0)] = 10
+    """Draws of annotated people behind each point of the few-label curves; 0 for no curves."""
+
     folds: Annotated[int, Field(ge=2)] = 5
     """Folds of the gender benchmark and of the inner folds."""
 
@@ -289,7 +304,7 @@ class BenchmarkSettings(SettingsSection):
     """How often they are drawn."""
 
     bootstrap: Count = 1000
-    """Draws of subjects behind a confidence interval."""
+    """Draws of people and seeds behind a confidence interval."""
 
     seed: int = 0
-    """Of draws, folds, bootstrap, and of the random encoder's weights."""
+    """Of draws, folds and bootstrap."""

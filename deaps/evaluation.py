@@ -16,8 +16,13 @@ from storage.atomic import replacing
 EVALUATION_NAME = "evaluation.json"
 PAGE_NAME = "index.html"
 
-RepresentationRole = Literal["method", "floor", "ablation", "trial"]
-"""A trial is a choice tried on the inner folds alone."""
+RepresentationRole = Literal["method", "floor", "joined", "ablation", "trial"]
+"""Joined is a method's features with a floor's beside them; a trial is a choice tried on the inner
+folds alone."""
+
+ComparisonFamily = Literal["methods", "floors", "components", "joined"]
+"""Rivals that are looked at together: other methods, floors, the ladder's rungs; and what a
+method's features add to a floor's."""
 
 
 class DatasetLabels(dict[str, str]):
@@ -37,6 +42,13 @@ class Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+class TrainedRun(Record):
+    """One training of a representation."""
+
+    name: str
+    seed: int
+
+
 class Representation(Record):
     """What turns windows into features: a trained encoder, or a floor that it must beat."""
 
@@ -48,30 +60,40 @@ class Representation(Record):
     features: int
     parameters: int | None = None
     """Of the encoder; None for classical features."""
-    run: str | None = None
+    runs: tuple[TrainedRun, ...] = ()
+    """Its trainings, one for each seed; none for floors."""
+    missing_seeds: tuple[int, ...] = ()
+    """Seeds whose training is not there; the figures are of the others."""
     iterations: int | None = None
     batch: int | None = None
-    seed: int | None = None
     deviations: tuple[str, ...] = ()
     """How it differs from its reference implementation or from the paper, a sentence each."""
 
 
 class Score(Record):
-    """A figure, with its confidence interval (bootstrap over subjects)."""
+    """A figure, the mean over seeds, with its confidence interval."""
 
     metric: str
-    """``accuracy``, ``sensitivity``, ``specificity``, ``recall CLASS`` or ``precision CLASS``."""
+    """``accuracy``, ``balanced accuracy``, ``auroc``, ``f1``, ``sensitivity``, ``specificity``,
+    ``recall CLASS`` or ``precision CLASS``."""
     value: float
     low: float | None = None
     high: float | None = None
     deviation: float | None = None
     """Population standard deviation over folds, where the value is their mean."""
     n: int
-    """Examples behind it."""
+    """Examples behind it, of one seed."""
+    by_seed: tuple[float, ...] = ()
+    """In the order of the representation's runs; a floor without seeds has one."""
+    scope: str | None = None
+    """What the interval covers: people, or people and seeds; None without an interval."""
 
 
 class FoldScore(Record):
-    """One fold: who was tested, on how many examples, and the share that was right."""
+    """One fold: who was tested, on how many examples, and the share that was right.
+
+    With several seeds, the mean over them.
+    """
 
     name: str
     n: int
@@ -84,12 +106,88 @@ class Outcome(Record):
     representation: str
     scores: tuple[Score, ...]
     confusion: tuple[tuple[int, ...], ...]
-    """Rows are the true classes, columns the predicted ones, over all folds."""
+    """Rows are the true classes, columns the predicted ones, over all folds and seeds."""
     folds: tuple[FoldScore, ...]
 
     def score(self, metric: str) -> Score | None:
         """Return the figure of that name, None if it was not measured."""
         return next((score for score in self.scores if score.metric == metric), None)
+
+
+class ProbeOutcome(Record):
+    """One representation with another classifier than the table's."""
+
+    probe: str
+    """Name for people."""
+    representation: str
+    scores: tuple[Score, ...]
+
+
+class Difference(Record):
+    """The reference less a rival, on the same people."""
+
+    rival: str
+    value: float
+    low: float
+    high: float
+    """Of its interval at 95 %, this rival looked at alone."""
+    family_low: float
+    family_high: float
+    """Of the interval that allows for the number of rivals."""
+    p: float
+    """Of the sign-flip test over people."""
+    p_holm: float
+    """The same after Holm over the rivals."""
+    exact: bool
+    """Whether the test tried every pattern of signs."""
+    scope: str
+    """What the intervals cover."""
+    counts: bool
+    """Whether the test after Holm and the family's interval agree that there is a difference."""
+
+
+class MetricComparison(Record):
+    """A family of rivals against a reference by one metric."""
+
+    family: ComparisonFamily
+    metric: str
+    reference: str
+    n_subjects: int
+    smallest_p: float
+    """The smallest p after Holm that so many subjects can give against so many rivals."""
+    differences: tuple[Difference, ...]
+
+
+class CurvePoint(Record):
+    """A figure at one number of annotated people: the mean over draws of them and over seeds."""
+
+    people: int
+    value: float
+    low: float
+    high: float
+    draws: int
+
+
+class FewLabelCurve(Record):
+    """How a representation's figure grows with the number of annotated people."""
+
+    representation: str
+    benchmark: str
+    metric: str
+    points: tuple[CurvePoint, ...]
+
+
+class Ranks(Record):
+    """Mean ranks of the methods over the reported benchmarks, 1 the best."""
+
+    metric: str
+    mean: dict[str, float]
+    """By method, the best first."""
+    by_benchmark: dict[str, dict[str, float]]
+    critical_difference: float | None
+    """Mean ranks closer than this are not told apart; None without two benchmarks and methods."""
+    left_out: tuple[str, ...] = ()
+    """Benchmarks on which some method has no figure."""
 
 
 class BenchmarkFacts(Record):
@@ -122,13 +220,25 @@ class BenchmarkRecord(Record):
     classes: tuple[str, ...]
     reported: bool = True
     """False for the inner folds that settings are chosen by."""
+    leak: str | None = None
+    """What its figures know that they should not, in a sentence; such a benchmark ranks nobody."""
+    seen: str | None = None
+    """Which tested people were in pre-training, where the benchmark declares that they may be."""
     not_run: str | None = None
     facts: BenchmarkFacts | None = None
     outcomes: tuple[Outcome, ...] = ()
+    probes: tuple[ProbeOutcome, ...] = ()
+    """The same with other classifiers."""
+    comparisons: tuple[MetricComparison, ...] = ()
 
     def outcome(self, representation: str) -> Outcome | None:
         """Return the outcome of a representation, None if there is none."""
         return next((o for o in self.outcomes if o.representation == representation), None)
+
+    def comparison(self, family: ComparisonFamily, metric: str) -> MetricComparison | None:
+        """Return the comparison of a family by a metric, None if there is none."""
+        found = (c for c in self.comparisons if (c.family, c.metric) == (family, metric))
+        return next(found, None)
 
 
 class Component(Record):
@@ -290,6 +400,8 @@ class Evaluation(Record):
     """Name for people of each data set, by the key that the rest of the document uses."""
     representations: tuple[Representation, ...]
     benchmarks: tuple[BenchmarkRecord, ...]
+    few_labels: tuple[FewLabelCurve, ...] = ()
+    ranks: Ranks | None = None
     pca: tuple[Pca, ...] = ()
     evolution: tuple[Evolution, ...] = ()
     ablations: tuple[Ablation, ...] = ()

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from deaps.evaluation import Ablation, RepresentationRole
 from deaps.training.run_folder import Run, TrainingPlan
 
 
+class RunKey(NamedTuple):
+    """A representation, and the seed of one of its trainings."""
+
+    name: str
+    seed: int
+
+
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A representation that a training makes."""
+    """One training of a representation; with several seeds there are several."""
 
     name: str
     label: str
@@ -18,6 +26,11 @@ class Trained:
     plan: TrainingPlan
     changed: tuple[str, ...] = ()
     """Overrides of the common settings."""
+
+    @property
+    def key(self) -> RunKey:
+        """What it is known by in the experiment."""
+        return RunKey(self.name, self.plan.training.seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +46,8 @@ class Experiment:
 
     def methods(self) -> list[str]:
         """Return the names of the methods' trainings."""
-        return [trained.name for trained in self.trained if trained.role == "method"]
+        names = (trained.name for trained in self.trained if trained.role == "method")
+        return list(dict.fromkeys(names))
 
 
 @dataclass(frozen=True, slots=True)

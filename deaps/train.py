@@ -39,6 +39,7 @@ from deaps.training.device import autocast_type, choose_device
 from deaps.training.malloc import keep_freed_memory
 from deaps.training.metrics import MetricsLog, effective_rank, representation_std
 from deaps.training.run_folder import Run, finish_run, open_run
+from deaps.training.trained_on import keep_trained_on, read_trained_on
 from storage.errors import DeapsError
 from storage.windows.mmap_cache import raise_open_file_limit
 
@@ -226,14 +227,16 @@ def wrap(method: Method, device: torch.device, world: int) -> nn.Module:
 
 
 def open_loader(state: TrainingState, done: int, say: Say) -> BatchLoader:
-    """Return the loader of the remaining steps' batches."""
+    """Return the loader of the remaining steps' batches, and keep whom they are drawn from."""
     run = state.run
     training, plan = run.plan.training, run.plan
     sampler = open_sampler(
         run.index, state.method.views, plan.sampling, batch=training.batch, seed=training.seed
     )
-    for note in sampler.notes if state.rank == 0 else ():
-        say(note)
+    if state.rank == 0:
+        keep_trained_on(run, sampler)
+        for note in sampler.notes:
+            say(note)
     return BatchLoader(
         run.store,
         run.index,
@@ -295,7 +298,8 @@ def keep_encoder(state: TrainingState, step: int) -> None:
     """Write the encoder of ``step`` alone."""
     path = encoder_path(state.run.folder, step)
     encoder = state.method.encoder
-    save_encoder(path, encoder, about_encoder(state.run, encoder, step))
+    about = about_encoder(state.run, encoder, step, read_trained_on(state.run))
+    save_encoder(path, encoder, about)
 
 
 def _say_on_stderr(text: str) -> None:

@@ -17,6 +17,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    field_validator,
     model_validator,
 )
 from pydantic_core import InitErrorDetails
@@ -131,11 +132,25 @@ class ExperimentSettings(SettingsSection):
     trials: dict[str, TrialSettings] = Field(default_factory=dict)
     """Choices to try on the inner folds alone, by name."""
 
+    seeds: Annotated[tuple[int, ...] | None, Field(strict=False)] = None
+    """Seeds of the methods and of the ladder of components, a training each; by default that of
+    ``training`` alone. The other ablations have the first one."""
+
+    reference: MethodName = DEAPS.name
+    """Method that the others, and the floors, are compared with."""
+
     evolution: bool = True
     """Run the benchmarks at every encoder file of each method, too."""
 
     classical: bool = True
     """Compare with classical features, which take a hundred times as long as an encoder."""
+
+    @field_validator("seeds")
+    @classmethod
+    def _each_once(cls, seeds: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if seeds is not None and (not seeds or len(set(seeds)) < len(seeds)):
+            raise ValueError(f"expected one seed or more, each once; there are {list(seeds)}")
+        return seeds
 
 
 class RefreshSettings(SettingsSection):

@@ -11,28 +11,34 @@ from prefect import flow, task
 from prefect.artifacts import create_link_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
 
-from deaps.evaluation import DatasetLabels, Evaluation, Stage
+from deaps.evaluation import BenchmarkRecord, DatasetLabels, Evaluation, Stage
 from deaps.exhibits.collection import ExhibitMaker
-from deaps.probing.comparison import (
-    Outcomes,
-    accuracy_table,
-    benchmark_records,
-    list_outcomes,
-    plan_benchmarks,
-    trained_ablations,
-    trial_records,
-)
+from deaps.experiment import FinishedRun
+from deaps.probing.answers import AnswersByKey, requests
 from deaps.probing.examples import Windows
 from deaps.probing.feature_source import FeatureSource
-from deaps.probing.plan import Plan, windows_of
+from deaps.probing.outcomes.judging import Judge, accuracies_by_step, ranks
+from deaps.probing.outcomes.records import (
+    accuracy_table,
+    benchmark_records,
+    trained_ablations,
+    trial_records,
+    with_figures,
+)
+from deaps.probing.plan import Plan, plan_benchmarks, windows_of
+from deaps.probing.pretraining_guard import guard_plans
 from deaps.probing.representations import (
+    RR_FLOOR,
     FeatureFile,
+    first_seeds,
     floor_files,
     missing_features,
     representation_records,
     run_files,
+    with_joined,
 )
 from deaps.training.device import choose_device
+from deaps.training.trained_on import TrainedOn, read_trained_on
 from flows.config import Settings
 from flows.experiment.feature_jobs import WindowSource, fill_missing
 from flows.experiment.fold_jobs import run_folds
@@ -54,6 +60,7 @@ from storage.windows.mmap_cache import raise_open_file_limit
 
 if TYPE_CHECKING:
     from distributed import Client
+    from duckdb import DuckDBPyConnection
 
 _TASK = task(cache_policy=NO_CACHE, persist_result=False)
 
@@ -118,55 +125,104 @@ def measure(state: ExperimentState, watch: Stopwatch, command: str) -> Evaluatio
     raise_open_file_limit()  # the workers, which read windows of all recordings, inherit it
     with open_index(store.root) as index, worker_pool(settings.execution) as client:
         plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots(), labels)
+        guarded = guard_plans(plans, trained_on(state.finished))
+        plans, not_run = guarded.plans, not_run | guarded.refused
         windows = windows_of(plans.values())
         files = list_features(state, windows)
         context = StageContext(state, plans, windows, files, client)
         with watch.stage("embed"), log.stage("embed"):
             embed(opaque(context))
         with watch.stage("benchmarks"), log.stage("benchmarks"):
-            outcomes = run_benchmarks(opaque(context))
+            answers = run_benchmarks(opaque(context))
         with watch.stage("figures"), log.stage("figures"):
-            exhibits = ExhibitMaker(
-                index,
-                WindowStore(store.root, normalise=store.normalise),
-                plans,
-                files,
-                methods=settings.experiment.methods,
-                labels=labels,
-                seed=settings.benchmarks.seed,
-            ).make(state.runs, outcomes)
-        return Evaluation(
-            id=state.name,
-            title=_title(settings, labels),
-            datasets=labels,
-            representations=representation_records(state.finished, files),
-            benchmarks=benchmark_records(settings.benchmarks, plans, not_run, outcomes, labels),
-            ablations=trained_ablations(state.experiment.ablations, state.runs),
-            trials=trial_records(state.experiment, outcomes),
-            pca=exhibits.pca,
-            evolution=exhibits.evolution,
-            training=exhibits.training,
-            quality=exhibits.quality,
-            strips=exhibits.strips,
-            quality_examples=exhibits.quality_examples,
-            map=exhibits.map,
-            absent=exhibits.absent + state.missing,
-            provenance=provenance(settings, index, files, labels, watch.stages, command),
-        )
+            records = benchmark_records(settings.benchmarks, plans, not_run, labels, guarded.seen)
+            evaluation = figures(context, index, answers, records, labels)
+            show_accuracies(evaluation.benchmarks)
+        made = provenance(settings, index, files, labels, watch.stages, command)
+        return evaluation.model_copy(update={"provenance": made})
+
+
+def figures(
+    context: StageContext,
+    index: DuckDBPyConnection,
+    answers: AnswersByKey,
+    described: Sequence[BenchmarkRecord],
+    labels: DatasetLabels,
+) -> Evaluation:
+    """Return the evaluation of the probes' answers, as if it had taken no time."""
+    state, settings, plans = context.state, context.state.settings, context.plans
+    experiment, drawn = state.experiment, first_seeds(context.files)
+    judge = Judge(experiment, settings.experiment.reference, settings.benchmarks.probes)
+    by_benchmark = judge.figures(plans, answers)
+    benchmarks = with_figures(described, by_benchmark, judge, answers)
+    exhibits = ExhibitMaker(
+        index,
+        WindowStore(settings.store.root, normalise=settings.store.normalise),
+        plans,
+        drawn,
+        methods=settings.experiment.methods,
+        labels=labels,
+        seed=settings.benchmarks.seed,
+    ).make(
+        state.first_runs,
+        accuracies_by_step(plans, answers, {f.representation: f.seed for f in drawn}),
+    )
+    trained = representation_records(experiment, state.finished, context.files)
+    return Evaluation(
+        id=state.name,
+        title=_title(settings, labels),
+        datasets=labels,
+        representations=with_joined(trained, judge.reference, benchmarks),
+        benchmarks=benchmarks,
+        few_labels=judge.curves(plans, answers),
+        ranks=ranks(by_benchmark, experiment.methods()),
+        ablations=trained_ablations(experiment.ablations, state.first_runs),
+        trials=trial_records(experiment, benchmarks),
+        pca=exhibits.pca,
+        evolution=exhibits.evolution,
+        training=exhibits.training,
+        quality=exhibits.quality,
+        strips=exhibits.strips,
+        quality_examples=exhibits.quality_examples,
+        map=exhibits.map,
+        absent=exhibits.absent + state.missing,
+        provenance=provenance(settings, index, context.files, labels, (), ""),
+    )
+
+
+def trained_on(finished: Sequence[FinishedRun]) -> dict[str, TrainedOn]:
+    """Return whom each representation was trained on, over all its seeds."""
+    by_name: dict[str, TrainedOn] = {}
+    for each in finished:
+        before = by_name.get(each.trained.name, TrainedOn(frozenset(), frozenset()))
+        by_name[each.trained.name] = before | read_trained_on(each.run)
+    return by_name
 
 
 def list_features(state: ExperimentState, windows: Windows) -> list[FeatureFile]:
     """Return the files of features that are compared: floors, then finished runs."""
     settings = state.settings
-    normalise, seed = settings.store.normalise, settings.benchmarks.seed
-    floors = [FeatureSource("random", normalise, seed=seed, settings=settings.encoder)]
+    normalise = settings.store.normalise
+    seeds = settings.experiment.seeds or (settings.training.seed,)
+    floors = [FeatureSource("random", normalise, seed=s, settings=settings.encoder) for s in seeds]
+    floors.append(FeatureSource(RR_FLOOR, normalise))
     if settings.experiment.classical:
         floors.append(FeatureSource("classical", normalise))
     files = list(floor_files(settings.store.root, floors, windows, state.snapshot_id))
+    followed = _first_of_methods(state.finished)
     for finished in state.finished:
-        every_step = settings.experiment.evolution and finished.trained.role == "method"
+        every_step = settings.experiment.evolution and finished in followed
         files += run_files(finished, windows, every_step=every_step)
     return files
+
+
+def _first_of_methods(finished: Sequence[FinishedRun]) -> list[FinishedRun]:
+    """Return each method's first run, whose course over the steps is followed."""
+    first: dict[str, FinishedRun] = {}
+    for each in finished:
+        if each.trained.role == "method":
+            first.setdefault(each.trained.name, each)
+    return list(first.values())
 
 
 @_TASK
@@ -186,19 +242,28 @@ def embed(context: StageContext) -> None:
 
 
 @_TASK
-def run_benchmarks(context: StageContext) -> Outcomes:
-    """Run every fold of every benchmark, and leave the accuracies in Prefect's pages."""
-    plans = context.plans
-    wanted = list_outcomes(context.files, plans, context.state.experiment.trials())
-    total = sum(len(plans[key.benchmark].folds) for key, _ in wanted)
+def run_benchmarks(context: StageContext) -> AnswersByKey:
+    """Fit every probe on every fold of every benchmark, and return the answers."""
+    settings = context.state.settings
+    wanted = requests(
+        context.files,
+        context.plans,
+        trials=context.state.experiment.trials(),
+        reference=settings.experiment.reference,
+        probes=settings.benchmarks.probes,
+    )
+    total = sum(request.n_fits(context.plans) for request in wanted)
     with StageProgress("benchmarks: folds", total, key="benchmark-progress") as progress:
-        outcomes = run_folds(wanted, plans, context.client, progress.advance)
+        return run_folds(wanted, context.plans, context.client, progress.advance)
+
+
+def show_accuracies(records: Sequence[BenchmarkRecord]) -> None:
+    """Leave the accuracies in Prefect's pages."""
     create_table_artifact(
-        [dict(row) for row in accuracy_table(outcomes)],
+        [dict(row) for row in accuracy_table(records)],
         key="benchmark-accuracies",
         description="Accuracy of every representation in every benchmark.",
     )
-    return outcomes
 
 
 def _title(settings: Settings, labels: DatasetLabels) -> str:

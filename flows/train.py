@@ -19,7 +19,7 @@ from deaps.method_registry import DEAPS
 from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import Run, TrainingPlan, create_run, open_run
 from flows.config import ExecutionSettings, Settings
-from flows.experiment.plan import method_plan
+from flows.experiment.plan import seeded_plans
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.loss_curve import curve_page
 from flows.monitoring.run_status import last_row
@@ -50,7 +50,8 @@ def train(
     """Train methods on the published snapshot, DEAPS by default; return the runs' names."""
     settings, _ = start_flow(preset, config, overrides)
     wanted = methods or [DEAPS.name]
-    return train_plans(settings, [method_plan(settings, name) for name in wanted])
+    plans = [plan for name in wanted for plan in seeded_plans(settings, name)]
+    return train_plans(settings, plans)
 
 
 def train_plans(settings: Settings, plans: Sequence[TrainingPlan]) -> list[str]:

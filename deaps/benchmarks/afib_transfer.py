@@ -27,6 +27,7 @@ class AfibTransfer(Benchmark):
     classes = CLASSES
     positive = "AFib"
     followed = True
+    few_labels = True
     stand_in = AfibLeaveOneOut.name
 
     def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:

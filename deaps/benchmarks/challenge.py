@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar, Literal
+
 import duckdb
 import numpy as np
 
@@ -18,14 +20,18 @@ CLASSES = ("normal", "AFib", "other")
 
 
 def challenge_examples(
-    index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
+    index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings, *, keep_copies: bool = False
 ) -> tuple[Examples, tuple[str, ...]]:
-    """Return the recordings of both sides, and what was left out."""
+    """Return the recordings of both sides, and what was left out.
+
+    With ``keep_copies``, validation recordings stay among the training recordings, too.
+    """
     condition = f"label IN ({', '.join(repr(name) for name in _LABELS)})"
     columns = select_windows(index, settings.challenge, condition)
     labels = np.array([_LABELS[label] for label in columns["label"]], np.int8)
     sides = np.where(columns["split"] == "validation", "test", "train")
-    examples, copies = without_copies_of_tested(recording_examples(columns, labels, sides))
+    both = recording_examples(columns, labels, sides)
+    examples, copies = (both, 0) if keep_copies else without_copies_of_tested(both)
     noisy = _count_noisy(index, settings.challenge)
     left_out = [f"{noisy:,} recordings labelled noisy"] if noisy else []
     left_out += [f"{copies:,} training copies of validation recordings"] if copies else []
@@ -45,10 +51,13 @@ class Challenge2017(Benchmark):
     title = "Challenge 2017: normal, AFib or other"
     classes = CLASSES
     followed = True
+    few_labels = True
+    mean_f1 = True
+    overlap: ClassVar[Literal["remove", "keep"]] = "remove"
 
     def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
         """Return the data set it needs."""
-        return (settings.challenge,)
+        return (settings.challenge,) if self.overlap in settings.challenge_overlap else ()
 
     def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
         """Return what is fitted on what and tested on what."""
@@ -61,7 +70,8 @@ class Challenge2017(Benchmark):
         self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
     ) -> tuple[Examples, tuple[str, ...]]:
         """Return the recordings."""
-        examples, left_out = challenge_examples(index, settings)
+        keep = self.overlap == "keep"
+        examples, left_out = challenge_examples(index, settings, keep_copies=keep)
         if set(examples.sides) != {"train", "test"}:
             raise NotRunError(
                 f"data set {settings.challenge} does not have both training and validation"
@@ -71,3 +81,25 @@ class Challenge2017(Benchmark):
     def folds(self, examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
         """Return the one split."""
         return given_sides(examples)
+
+
+class Challenge2017WithCopies(Challenge2017):
+    """The same with the validation recordings among those fitted on.
+
+    The paper speaks of 8,500 training recordings, which may include them.
+    """
+
+    name = "challenge2017-leaking"
+    title = "Challenge 2017 with its validation recordings in training (leaks)"
+    followed = False
+    few_labels = False
+    leak = "The tested recordings are among those that the classifier was fitted on."
+    overlap = "keep"
+
+    def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
+        """Return what is fitted on what and tested on what."""
+        return (
+            f"Fitted on all training recordings of {labels[settings.challenge]}, which include its "
+            "validation recordings, and tested on these: a leak, shown only because others may "
+            "report such figures."
+        )

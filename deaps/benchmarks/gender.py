@@ -37,6 +37,7 @@ class Gender(Benchmark):
     name = "gender"
     title = "Gender"
     classes = ("female", "male")
+    seen_in_training = True
 
     def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
         """Return the data set it needs."""

@@ -19,7 +19,6 @@ from deaps.exhibits.pca import pca_exhibit
 from deaps.exhibits.point_map import embedding_map
 from deaps.exhibits.quality_examples import quality_counts, quality_examples
 from deaps.exhibits.strips import CAPTIONS, choose_strips, strip
-from deaps.probing.comparison import Outcomes, followed_benchmarks
 from deaps.probing.examples import Windows
 from deaps.probing.features import read_features
 from deaps.probing.plan import Plan
@@ -31,6 +30,9 @@ from storage.window_store import WindowStore
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+AccuraciesByStep = Mapping[tuple[str, str], Mapping[int | None, float]]
+"""By representation and benchmark, then by step; None is the last."""
 
 _AFIB_BENCHMARKS = ("afib-loo", "afib-transfer")
 _SINUS = "N"
@@ -69,11 +71,11 @@ class ExhibitMaker:
         self.methods, self.labels, self.seed = methods, labels, seed
         self.absent: list[str] = []
 
-    def make(self, runs: Mapping[str, Run], outcomes: Outcomes) -> Exhibits:
-        """Return all exhibits."""
+    def make(self, runs: Mapping[str, Run], accuracies: AccuraciesByStep) -> Exhibits:
+        """Return all exhibits; ``runs`` are the representations' first ones."""
         return Exhibits(
             pca=self.pca(),
-            evolution=self.evolution(outcomes),
+            evolution=self.evolution(accuracies),
             training=self.curves(runs),
             quality=quality_counts(self.index),
             strips=self.strips(),
@@ -91,7 +93,7 @@ class ExhibitMaker:
             return ()
         examples = plan.examples
         is_afib = examples.labels == CLASSES.index("AFib")
-        shown = [file for file in self._last() if file.source.kind != "classical"]
+        shown = [file for file in self._last() if file.source.is_network]
         dataset = plan.benchmark.datasets(plan.settings)[-1]
         made = (
             self._tried(
@@ -108,32 +110,28 @@ class ExhibitMaker:
         )
         return tuple(pca for pca in made if pca is not None)
 
-    def evolution(self, outcomes: Outcomes) -> tuple[evaluation.Evolution, ...]:
+    def evolution(self, accuracies: AccuraciesByStep) -> tuple[evaluation.Evolution, ...]:
         """Return how accuracy changed over each method's training."""
-        followed = followed_benchmarks(self.plans)
-        curves: dict[tuple[str, str], dict[int, float]] = {}
-        with_steps = {key.representation for key in outcomes if key.step is not None}
-        for key, outcome in outcomes.items():
-            if key.benchmark in followed and key.representation in with_steps:
-                step = key.step if key.step is not None else self._last_step(key.representation)
-                points = curves.setdefault((key.representation, key.benchmark), {})
-                points[step] = outcome.scores[0].value
-        if not curves:
+        if not accuracies:
             self.absent.append("evolution: no earlier encoder files of a method were evaluated")
         else:
-            self._note_methods_without_steps(with_steps)
+            self._note_methods_without_steps({name for name, _ in accuracies})
         made = (
-            self._tried(
-                f"evolution of {name}",
-                evolution_exhibit,
-                name,
-                benchmark,
-                sorted(points),
-                [points[step] for step in sorted(points)],
-            )
-            for (name, benchmark), points in curves.items()
+            self._tried(f"evolution of {name}", evolution_exhibit, name, benchmark, *course)
+            for (name, benchmark), by_step in accuracies.items()
+            for course in [self._course(name, by_step)]
         )
         return tuple(evolution for evolution in made if evolution is not None)
+
+    def _course(
+        self, name: str, by_step: Mapping[int | None, float]
+    ) -> tuple[list[int], list[float]]:
+        """Return steps and accuracies in order; the last step has no number of its own."""
+        points = sorted(
+            (self._last_step(name) if step is None else step, value)
+            for step, value in by_step.items()
+        )
+        return [step for step, _ in points], [value for _, value in points]
 
     def _note_methods_without_steps(self, with_steps: set[str]) -> None:
         evaluated = {file.representation for file in self._last()}

@@ -16,6 +16,7 @@ from storage.errors import DeapsError
 
 if TYPE_CHECKING:
     from deaps.training.run_folder import Run
+    from deaps.training.trained_on import TrainedOn
 
 SHIPPED = Path(__file__).parent / "pretrained" / "deaps-open.safetensors"
 """The encoder that comes with the package."""
@@ -25,7 +26,7 @@ class EncoderFileError(DeapsError):
     """A file that is not an encoder of ours; the message says why."""
 
 
-def about_encoder(run: Run, encoder: Network, step: int) -> dict[str, str]:
+def about_encoder(run: Run, encoder: Network, step: int, trained_on: TrainedOn) -> dict[str, str]:
     """Return the metadata of an encoder's file."""
     return {
         "architecture": encoder.architecture,
@@ -35,7 +36,7 @@ def about_encoder(run: Run, encoder: Network, step: int) -> dict[str, str]:
         "snapshot": run.snapshot_id,
         "step": str(step),
         "normalise": run.plan.normalise,
-    }
+    } | trained_on.metadata()
 
 
 def read_about(path: Path) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Where features come from: a trained encoder, a random one, or classical measures."""
+"""Where features come from: a trained encoder, a random one, classical measures, the rhythm."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from torch import nn
 from deaps.config import EncoderSettings
 from deaps.embed import embed_windows
 from deaps.floors.classical import classical_features
+from deaps.floors.rr import rr_features
 from deaps.models.encoder import Encoder
 from deaps.models.encoder_file import load_encoder
 from storage.config import Normalisation
@@ -33,11 +34,16 @@ class FeatureSource:
     ``encoder`` is the file of a trained encoder; ``settings`` and ``seed`` make a random one.
     """
 
-    kind: Literal["encoder", "random", "classical"]
+    kind: Literal["encoder", "random", "classical", "rr"]
     normalise: Normalisation
     encoder: Path | None = None
     seed: int = 0
     settings: EncoderSettings = _DEFAULTS
+
+    @property
+    def is_network(self) -> bool:
+        """Whether a network makes them, which an accelerator does faster."""
+        return self.kind in ("encoder", "random")
 
     def digest(self) -> str:
         """Return a digest of all that the features depend on, beside the windows."""
@@ -53,6 +59,8 @@ class FeatureSource:
         """Return the features, (n, d), of windows, (n, 1000)."""
         if self.kind == "classical":
             return classical_features(windows)
+        if self.kind == "rr":
+            return rr_features(windows)
         if self.encoder is not None:
             return embed_windows(_loaded(self.encoder), windows, device=device)
         return embed_windows(random_encoder(self.seed, self.settings), windows, device=device)

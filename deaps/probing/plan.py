@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
 from deaps import evaluation
+from deaps.benchmark_registry import all_benchmarks
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
 from deaps.data_part import DataPart
 from deaps.probing.examples import Examples, Fold, Windows
-from deaps.probing.scores import (
-    count_predictions,
-    fold_scores,
-    majority_accuracy,
-    measure,
-)
-from deaps.probing.split_guard import guarded
+from deaps.probing.few_labels import LabelDraw, nested_draws
+from deaps.probing.labelled_windows import NotRunError
+from deaps.probing.split_guard import guarded, with_both_sides
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +30,62 @@ class Plan:
     examples: Examples
     folds: tuple[Fold, ...]
     facts: evaluation.BenchmarkFacts
+    label_draws: tuple[LabelDraw, ...] = ()
+    """Draws of few annotated people, for the few-label curves."""
+
+    @property
+    def tested(self) -> NDArray[np.int64]:
+        """Examples that are tested in some fold."""
+        return np.unique(np.concatenate([fold.test for fold in self.folds]))
+
+
+def configured_benchmarks(settings: BenchmarkSettings) -> list[Benchmark]:
+    """Return the benchmarks that the settings give data sets to, in the order of the report."""
+    return [each for each in all_benchmarks().values() if each.datasets(settings)]
+
+
+def plan_benchmarks(
+    index: duckdb.DuckDBPyConnection,
+    settings: BenchmarkSettings,
+    roots: Mapping[str, Path],
+    labels: evaluation.DatasetLabels,
+) -> tuple[dict[str, Plan], dict[str, str]]:
+    """Return the benchmarks that can be run on a snapshot, and why the others cannot.
+
+    ``roots`` says where each configured data set lies, ``labels`` its name for people.
+    """
+    plans, not_run = {}, {}
+    for benchmark in configured_benchmarks(settings):
+        try:
+            plans[benchmark.name] = plan_benchmark(benchmark, index, settings, labels)
+        except NotRunError as error:
+            not_run[benchmark.name] = _missing_data(benchmark, settings, roots, labels) or str(
+                error
+            )
+    return plans, not_run
+
+
+def _missing_data(
+    benchmark: Benchmark,
+    settings: BenchmarkSettings,
+    roots: Mapping[str, Path],
+    labels: evaluation.DatasetLabels,
+) -> str | None:
+    """Return which data set of the benchmark is missing, and where it was expected."""
+    for source in benchmark.datasets(settings):
+        dataset = DataPart.parse(source).dataset
+        if dataset not in roots:
+            return f"{labels[dataset]} was not available: data.{dataset} is not set"
+        if not roots[dataset].exists():
+            return f"{labels[dataset]} was not available: no data at {roots[dataset]}"
+    return None
+
+
+def followed_benchmarks(plans: Mapping[str, Plan]) -> list[str]:
+    """Return the benchmarks that are run at every encoder file."""
+    followed = [benchmark for benchmark in all_benchmarks().values() if benchmark.followed]
+    wanted = [b.name if b.name in plans else b.stand_in for b in followed]
+    return [name for name in dict.fromkeys(wanted) if name is not None and name in plans]
 
 
 def plan_benchmark(
@@ -50,7 +104,7 @@ def plan_benchmark(
         If a split would let the classifier know what it is tested on.
     """
     examples, removed = benchmark.examples(index, settings)
-    folds = guarded(examples, benchmark.folds(examples, settings))
+    folds = _checked(benchmark, examples, settings)
     facts = evaluation.BenchmarkFacts(
         examples=_by_class(benchmark, examples.labels),
         windows=_by_class(benchmark, examples.labels[examples.owner]),
@@ -63,29 +117,32 @@ def plan_benchmark(
         seed=settings.seed,
         removed=removed,
     )
-    return Plan(benchmark, settings, examples, folds, facts)
+    return Plan(benchmark, settings, examples, folds, facts, _draws(benchmark, examples, settings))
 
 
-def outcome(
-    plan: Plan, representation: str, predictions: Sequence[NDArray[np.int8]]
-) -> evaluation.Outcome:
-    """Return a representation's figures from its predictions, one array for each fold."""
-    benchmark = plan.benchmark
-    counts = count_predictions(plan.examples, plan.folds, predictions, len(benchmark.classes))
-    scores = measure(
-        counts,
-        benchmark.classes,
-        benchmark.positive,
-        bootstrap=plan.settings.bootstrap,
-        seed=plan.settings.seed,
-        agreement=benchmark.agreement,
-    )
-    return evaluation.Outcome(
-        representation=representation,
-        scores=scores,
-        confusion=tuple(map(tuple, counts.confusion.sum(axis=0).tolist())),
-        folds=fold_scores(counts, plan.folds),
-    )
+def _checked(
+    benchmark: Benchmark, examples: Examples, settings: BenchmarkSettings
+) -> tuple[Fold, ...]:
+    """Return the folds; only a benchmark that declares its leak may have one."""
+    folds = benchmark.folds(examples, settings)
+    return with_both_sides(folds) if benchmark.leak else guarded(examples, folds)
+
+
+def _draws(
+    benchmark: Benchmark, examples: Examples, settings: BenchmarkSettings
+) -> tuple[LabelDraw, ...]:
+    if not benchmark.few_labels or not settings.few_label_draws:
+        return ()
+    return nested_draws(examples, repeats=settings.few_label_draws, seed=settings.seed)
+
+
+def majority_accuracy(examples: Examples, folds: Sequence[Fold]) -> float:
+    """Return the accuracy of always answering the most frequent class of the training side."""
+    shares = []
+    for fold in folds:
+        answer = np.bincount(examples.labels[fold.train]).argmax()
+        shares.append(np.mean(examples.labels[fold.test] == answer))
+    return float(np.mean(shares))
 
 
 def windows_of(plans: Iterable[Plan]) -> Windows:

@@ -7,8 +7,12 @@ examples of a class that lie together.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +23,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from deaps.probing.classifier import in_any_thread, svc_class
-
 NEIGHBOURS = 20
 """As usual for frozen features (Wu et al., 2018; Caron et al., 2021); all where there are fewer."""
+
+
+_NOT_MAIN_THREAD = "'Threading' parallel backend is not supported"
 
 
 class Answers(NamedTuple):
@@ -103,6 +108,33 @@ def _by_class(
     spread = np.full((len(scores), n_classes), -np.inf)
     spread[:, classes] = scores
     return spread
+
+
+@cache
+def svc_class() -> type[Any]:
+    """Return scikit-learn's SVC, in Intel's faster form where that is installed.
+
+    Both solve the same problem; their predictions differ where a window lies on the border.
+    """
+    try:
+        from daal4py import daalinit
+        from sklearnex.svm import SVC
+    except ImportError:
+        from sklearn.svm import SVC
+
+        return SVC
+    # A worker has one core and says so; outside the main thread the library would take them all.
+    if threads := os.environ.get("OMP_NUM_THREADS"):
+        daalinit(int(threads))
+    return SVC
+
+
+@contextmanager
+def in_any_thread() -> Iterator[None]:
+    """Silence the library's warning that it runs outside the main thread, as in a worker."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", _NOT_MAIN_THREAD)
+        yield
 
 
 PROBES: dict[str, Probe] = {

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from deaps.evaluation import Representation
-from deaps.experiment import FinishedRun, Trained
+from deaps.evaluation import BenchmarkRecord, Representation, TrainedRun
+from deaps.experiment import Experiment, FinishedRun, Trained
 from deaps.floors.classical import FEATURE_NAMES
+from deaps.floors.rr import RR_NAMES
 from deaps.methods import load_method
 from deaps.models.encoder import WIDTH
 from deaps.probing.examples import Windows
@@ -19,6 +21,7 @@ from storage.digest import digest_of
 FLOORS_FOLDER = "floors"
 _FEATURES_FOLDER = "features"
 _NAME_LENGTH = 12
+RR_FLOOR: Final = "rr"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,8 @@ class FeatureFile:
     """The features of one representation at one step: their source, and the file they lie in."""
 
     representation: str
+    seed: int | None
+    """Of its training, or of a random encoder's weights; None where there is no chance."""
     step: int | None
     """Step of the encoder; None for the last, and for floors."""
     source: FeatureSource
@@ -39,7 +44,8 @@ def floor_files(
     selection = digest_of(snapshot_id, digest_of(windows.key.tolist()))
     for source in floors:
         path = store / FLOORS_FOLDER / f"{source.kind}-{_digest(source, selection)}.parquet"
-        yield FeatureFile(source.kind, None, source, path)
+        seed = source.seed if source.kind == "random" else None
+        yield FeatureFile(source.kind, seed, None, source, path)
 
 
 def run_files(
@@ -56,7 +62,8 @@ def run_files(
         path = (
             run.folder / _FEATURES_FOLDER / f"step-{step:08d}-{_digest(source, selection)}.parquet"
         )
-        yield FeatureFile(finished.trained.name, None if step == last else step, source, path)
+        at = None if step == last else step
+        yield FeatureFile(*finished.trained.key, at, source, path)
 
 
 def _digest(source: FeatureSource, selection: str) -> str:
@@ -68,13 +75,26 @@ def missing_features(files: Sequence[FeatureFile]) -> list[FeatureFile]:
     return [file for file in files if not file.path.exists()]
 
 
+def first_seeds(files: Iterable[FeatureFile]) -> list[FeatureFile]:
+    """Return the files of each representation's first seed: what is drawn, not measured."""
+    first: dict[str, int | None] = {}
+    return [file for file in files if first.setdefault(file.representation, file.seed) == file.seed]
+
+
 def representation_records(
-    finished: Iterable[FinishedRun], files: Iterable[FeatureFile]
+    experiment: Experiment, finished: Iterable[FinishedRun], files: Iterable[FeatureFile]
 ) -> tuple[Representation, ...]:
-    """Return what the report says of each representation: trained ones first, then floors."""
+    """Return what the report says of each representation: trained ones, joined ones, floors."""
     present = {file.representation for file in files if file.step is None}
-    trained = [_record(each) for each in finished if each.trained.name in present]
-    return (*trained, *(floor for floor in _FLOORS if floor.name in present))
+    by_name: dict[str, list[FinishedRun]] = {}
+    for each in finished:
+        if each.trained.name in present:
+            by_name.setdefault(each.trained.name, []).append(each)
+    planned: dict[str, list[int]] = {}
+    for trained in experiment.trained:
+        planned.setdefault(trained.name, []).append(trained.key.seed)
+    trained_ones = [_record(runs, planned[name]) for name, runs in by_name.items()]
+    return (*trained_ones, *(floor for floor in _FLOORS if floor.name in present))
 
 
 _FLOORS = (
@@ -92,23 +112,58 @@ _FLOORS = (
         features=len(FEATURE_NAMES),
         deviations=("Heart-rate variability and morphology by NeuroKit2, window by window.",),
     ),
+    Representation(
+        name=RR_FLOOR,
+        label="six RR numbers",
+        role="floor",
+        features=len(RR_NAMES),
+        deviations=("Six numbers of the intervals between a window's beats.",),
+    ),
 )
 
+FLOOR_NAMES = tuple(floor.name for floor in _FLOORS)
 
-def _record(finished: FinishedRun) -> Representation:
-    trained, run = finished.trained, finished.run
-    plan, method = run.plan, load_method(run.plan.method)
+
+def with_joined(
+    records: Sequence[Representation], reference: str, benchmarks: Iterable[BenchmarkRecord]
+) -> tuple[Representation, ...]:
+    """Return the records, after them the reference with the RR numbers, if it was tested."""
+    tested = any(benchmark.outcome(joined_name(reference)) for benchmark in benchmarks)
+    method = next((record for record in records if record.name == reference), None)
+    return (*records, _joined(method)) if tested and method is not None else tuple(records)
+
+
+def _joined(method: Representation) -> Representation:
+    return Representation(
+        name=joined_name(method.name),
+        label=f"{method.label} + RR",
+        role="joined",
+        features=method.features + len(RR_NAMES),
+        deviations=(f"The features of {method.label} and the six RR numbers side by side.",),
+    )
+
+
+def joined_name(method: str) -> str:
+    """Return the name of a method's features with the RR numbers beside them."""
+    return f"{method} + {RR_FLOOR}"
+
+
+def _record(finished: Sequence[FinishedRun], planned: Iterable[int]) -> Representation:
+    trained, plan = finished[0].trained, finished[0].run.plan
+    method = load_method(plan.method)
     size = method.encoder_size(plan.model)
+    runs = tuple(TrainedRun(name=f.run.name, seed=f.trained.key.seed) for f in finished)
+    present = {run.seed for run in runs}
     return Representation(
         name=trained.name,
         label=trained.label,
         role=trained.role,
         features=size.features,
         parameters=size.parameters,
-        run=run.name,
+        runs=runs,
+        missing_seeds=tuple(seed for seed in planned if seed not in present),
         iterations=plan.iterations,
         batch=plan.training.batch,
-        seed=plan.training.seed,
         deviations=(*method.deviations, *_own_settings(trained)),
     )
 

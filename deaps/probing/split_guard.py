@@ -23,10 +23,16 @@ def guarded(examples: Examples, folds: Sequence[Fold]) -> tuple[Fold, ...]:
         If a subject, or two recordings with the same signal, stand on both sides of a fold, or a
         side is empty.
     """
-    for fold in folds:
-        _refuse_empty(fold)
+    for fold in with_both_sides(folds):
         _refuse_shared(fold, examples.subjects, "subject")
         _refuse_shared(fold, examples.contents, "recording")
+    return tuple(folds)
+
+
+def with_both_sides(folds: Sequence[Fold]) -> tuple[Fold, ...]:
+    """Return the folds after a check that no side is empty, and no other."""
+    for fold in folds:
+        _refuse_empty(fold)
     return tuple(folds)
 
 

@@ -8,6 +8,15 @@ from deaps.evaluation import BenchmarkRecord
 from deaps.method_registry import DEAPS
 from deaps.paper import paper_figure
 
+METRIC_TITLES = {
+    "accuracy": "accuracy",
+    "balanced accuracy": "balanced accuracy",
+    "auroc": "AUROC",
+    "f1": "mean F1",
+    "kappa": "Cohen's kappa",
+}
+"""Names for people of the metrics by which representations are compared, in their order."""
+
 _PAPER_METHOD = DEAPS.name
 """The paper prints every column for it."""
 
@@ -29,11 +38,15 @@ class MetricColumn:
 
 
 def metric_columns(benchmark: BenchmarkRecord) -> tuple[MetricColumn, ...]:
-    """Return accuracy, sensitivity and specificity, then each class; only what ours or it has."""
+    """Return the compared metrics, sensitivity and specificity, then each class.
+
+    Only what ours or the paper has.
+    """
     measured = {score.metric for outcome in benchmark.outcomes for score in outcome.scores}
     columns = [_column(benchmark, "accuracy", ("accuracy",), {"accuracy"}, "accuracy")]
+    named = (*list(METRIC_TITLES)[1:], "sensitivity", "specificity")
     columns += [
-        _column(benchmark, name, (name,), measured, name) for name in ("sensitivity", "specificity")
+        _column(benchmark, METRIC_TITLES.get(name, name), (name,), measured, name) for name in named
     ]
     for name in benchmark.classes:
         metrics = (f"recall {name}", f"precision {name}")

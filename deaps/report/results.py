@@ -14,6 +14,7 @@ from deaps.evaluation import (
 ROLE_TITLES: dict[RepresentationRole, str] = {
     "method": "Methods",
     "floor": "Floors",
+    "joined": "Method and rhythm together",
     "ablation": "Ablations",
 }
 """Roles in the order of tables."""

@@ -76,7 +76,8 @@ Dash: TypeAlias = tuple[float, tuple[float, ...] | None]
 
 _MARKERS: dict[RepresentationRole, str] = {
     "method": "os^DvP",
-    "floor": "X*",
+    "floor": "X*d",
+    "joined": "H",
     "ablation": "<>phdH",
     "trial": "dp<>h",
 }

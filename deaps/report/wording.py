@@ -12,6 +12,7 @@ NOTHING = "–"
 
 _MINUTE_S = 60
 _HOUR_S = 3600
+_SMALLEST_P = 0.001
 
 
 def percent(share: float | None) -> str:
@@ -34,6 +35,23 @@ def interval(low: float | None, high: float | None) -> str:
     return f"[{percent(low)}–{percent(high)}]"
 
 
+def points(difference: float | None) -> str:
+    """Return a difference of shares in points, with its sign: ``+5.1``, ``−3.9``."""
+    if difference is None or not math.isfinite(difference):
+        return NOTHING
+    return _with_minus(f"{100 * difference:+.1f}")
+
+
+def points_between(low: float, high: float) -> str:
+    """Return the interval of a difference in points: ``[+0.9, +9.3]``."""
+    return f"[{points(low)}, {points(high)}]"
+
+
+def probability(p: float) -> str:
+    """Return a p value: ``0.016``, or ``< 0.001``."""
+    return "< 0.001" if p < _SMALLEST_P else f"{p:.3f}"
+
+
 def number(value: float | None, decimals: int = 2) -> str:
     """Return a number with so many decimals and groups of thousands."""
     if value is None or not math.isfinite(value):
@@ -53,8 +71,8 @@ def significant(value: float | None, digits: int = 3) -> str:
 
 def _with_minus(text: str) -> str:
     """Return a number with a true minus sign, and no sign where it is rounded to zero."""
-    if not text.strip("-0.,"):
-        return text.removeprefix("-")
+    if not text.strip("+-0.,"):
+        return text.lstrip("+-")
     return text.replace("-", "−")
 
 

@@ -91,7 +91,7 @@ def _blocks(
 
     jobs = {}
     for number, file in enumerate(files):
-        here = device.type != "cpu" and file.source.kind != "classical"
+        here = device.type != "cpu" and file.source.is_network
         for part in _parts(file, windows):
             some = windows.at(part)
             if here:

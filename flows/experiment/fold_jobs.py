@@ -4,54 +4,64 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from deaps.probing.comparison import OutcomeKey, Outcomes
-from deaps.probing.fold_job import FoldJob, predict_from_file
-from deaps.probing.plan import Plan, outcome
+from deaps.probing.answers import AnswerKey, AnswerRequest, AnswersByKey
+from deaps.probing.fold_job import FoldJob, answer_from_files
+from deaps.probing.plan import Plan
+from deaps.probing.probes import Answers
 
 if TYPE_CHECKING:
     from distributed import Client
 
 
 def run_folds(
-    wanted: Sequence[tuple[OutcomeKey, Path]],
+    requests: Sequence[AnswerRequest],
     plans: Mapping[str, Plan],
     client: Client,
     advance: Callable[[int], None] = lambda n: None,
-) -> Outcomes:
-    """Return every wanted outcome, computed from its file of features."""
+) -> AnswersByKey:
+    """Return every requested answer, computed from its files of features."""
     from distributed import as_completed
 
-    # Tasks, not scattered data: what a dead worker held is then made again.
-    fold_jobs = {
-        name: client.submit(_itself, FoldJob.of(plan), pure=False) for name, plan in plans.items()
-    }
+    jobs = _FoldJobs(plans, client)
     futures = {}
-    for key, path in wanted:
-        for fold in range(len(plans[key.benchmark].folds)):
-            job = fold_jobs[key.benchmark]
-            future = client.submit(predict_from_file, job, path, fold, pure=False)
+    for request in requests:
+        key, files = request.key, request.files
+        for fold in range(request.n_fits(plans)):
+            job = jobs.of(key)
+            future = client.submit(answer_from_files, job, files, fold, key.probe, pure=False)
             futures[future] = (key, fold)
-    predictions: dict[OutcomeKey, dict[int, NDArray[np.int8]]] = defaultdict(dict)
+    answers: dict[AnswerKey, dict[int, Answers]] = defaultdict(dict)
     for future in as_completed(futures):
         key, fold = futures[future]
-        predictions[key][fold] = future.result()
+        answers[key][fold] = future.result()
         future.release()
         advance(1)
-    return {
-        key: outcome(plans[key.benchmark], key.representation, _in_order(predictions[key]))
-        for key, _ in wanted
-    }
+    return {request.key: _in_order(answers[request.key]) for request in requests}
+
+
+class _FoldJobs:
+    """What probes need of each plan, on the workers; sent once."""
+
+    def __init__(self, plans: Mapping[str, Plan], client: Client) -> None:
+        # Tasks, not scattered data: what a dead worker held is then made again.
+        self._jobs = {
+            (name, few): client.submit(_itself, FoldJob.of(plan, few_labels=few), pure=False)
+            for name, plan in plans.items()
+            for few in (False, True)
+            if plan.label_draws or not few
+        }
+
+    def of(self, key: AnswerKey) -> FoldJob:
+        """Return the job of a key: a future, which the workers see as its result."""
+        job: FoldJob = self._jobs[key.benchmark, key.few_labels]
+        return job
 
 
 def _itself(job: FoldJob) -> FoldJob:
     return job
 
 
-def _in_order(by_fold: Mapping[int, NDArray[np.int8]]) -> list[NDArray[np.int8]]:
+def _in_order(by_fold: Mapping[int, Answers]) -> list[Answers]:
     return [by_fold[fold] for fold in sorted(by_fold)]

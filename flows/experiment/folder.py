@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from deaps.benchmark_registry import OTHER_BENCHMARKS
-from deaps.evaluation import EVALUATION_NAME, Evaluation, write_evaluation
+from deaps.evaluation import (
+    EVALUATION_NAME,
+    Evaluation,
+    Score,
+    TrainedRun,
+    write_evaluation,
+)
 from flows.config import Settings
 from storage.digest import digest_of
 from storage.index.results import write_results
 from storage.layout import REPORTS_FOLDER, RESULTS_NAME
 
-_VERSION = 1
+_VERSION = 2
 """Raised when the same runs would give another evaluation."""
 
 _ID_LENGTH = 12
@@ -46,19 +52,33 @@ def keep_evaluation(evaluation: Evaluation, folder: Path) -> None:
 
 
 def result_rows(evaluation: Evaluation) -> list[dict[str, object]]:
-    """Return the figures as rows of the index's table ``results``."""
-    runs = {r.name: r.run for r in evaluation.representations}
+    """Return the figures as rows of the index's table ``results``.
+
+    A figure that is a mean over seeds has no run; a row for each seed follows it.
+    """
+    runs = {r.name: r.runs for r in evaluation.representations}
     rows: list[dict[str, object]] = []
     for benchmark in evaluation.benchmarks:
         if benchmark.not_run is not None:
             rows.append({"benchmark": benchmark.name, "note": f"not run: {benchmark.not_run}"})
         for outcome in benchmark.outcomes:
             name = outcome.representation
-            keys = {"run": runs[name], "method": name, "benchmark": benchmark.name}
+            keys: dict[str, object] = {"method": name, "benchmark": benchmark.name}
             for score in outcome.scores:
-                figures = score.model_dump(include={"metric", "value", "low", "high", "n"})
-                rows.append(keys | figures | {"note": _note(score.deviation)})
+                rows += [keys | row for row in _score_rows(score, runs[name])]
     return rows
+
+
+def _score_rows(score: Score, runs: Sequence[TrainedRun]) -> list[dict[str, object]]:
+    figures = score.model_dump(include={"metric", "value", "low", "high", "n"})
+    figures["note"] = _note(score.deviation)
+    if len(runs) == 1:
+        return [figures | {"run": runs[0].name, "seed": runs[0].seed}]
+    by_run: list[dict[str, object]] = [
+        {"metric": score.metric, "value": value, "n": score.n, "run": run.name, "seed": run.seed}
+        for run, value in zip(runs, score.by_seed, strict=False)
+    ]
+    return [figures, *by_run]
 
 
 def _note(deviation: float | None) -> str | None:

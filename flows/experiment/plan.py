@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from deaps.config import MethodName, ModelSettings
 from deaps.evaluation import Ablation, AblationRow
-from deaps.experiment import Experiment, Trained
+from deaps.experiment import Experiment, RunKey, Trained
 from deaps.method_registry import DEAPS, find_method
 from deaps.paper import FEATURES, LADDER, SPAN_S
 from deaps.training.precision import settle_precision
@@ -20,11 +21,11 @@ _Rung = tuple[str, MethodName, Iterable[str], dict[str, float]]
 
 def plan_experiment(settings: Settings) -> Experiment:
     """Return the trainings that the settings ask for, methods first."""
-    trained: dict[str, Trained] = {}
+    trained: dict[RunKey, Trained] = {}
     for method in settings.experiment.methods:
         changed = settings.experiment.tuned.get(method, ())
-        plan = method_plan(settings, method)
-        _add(trained, Trained(method, find_method(method).label, "method", plan, changed))
+        for plan in seeded_plans(settings, method):
+            _add(trained, Trained(method, find_method(method).label, "method", plan, changed))
     ablations = tuple(_ablations(settings, trained))
     for name, trial in settings.experiment.trials.items():
         plan = training_plan(overridden(settings, trial.overrides), trial.method)
@@ -38,6 +39,17 @@ def method_plan(
     """Return the plan of training ``method`` with what is tuned for it, and then ``overrides``."""
     tuned = settings.experiment.tuned.get(method, ())
     return training_plan(overridden(settings, [*tuned, *overrides]), method)
+
+
+def seeded_plans(
+    settings: Settings, method: MethodName, overrides: Iterable[str] = ()
+) -> list[TrainingPlan]:
+    """Return the plans of training ``method``, one for each seed of the experiment."""
+    plan = method_plan(settings, method, overrides)
+    seeds = settings.experiment.seeds or (plan.training.seed,)
+    return [
+        replace(plan, training=plan.training.model_copy(update={"seed": seed})) for seed in seeds
+    ]
 
 
 def training_plan(settings: Settings, method: str) -> TrainingPlan:
@@ -60,7 +72,7 @@ def training_plan(settings: Settings, method: str) -> TrainingPlan:
     )
 
 
-def _ablations(settings: Settings, trained: dict[str, Trained]) -> Iterator[Ablation]:
+def _ablations(settings: Settings, trained: dict[RunKey, Trained]) -> Iterator[Ablation]:
     experiment = settings.experiment
     spans: list[_Rung] = [
         (f"span {span} s", DEAPS.name, (f"sampling.triplet_span_s={span}",), SPAN_S.get(span, {}))
@@ -81,26 +93,31 @@ def _ablations(settings: Settings, trained: dict[str, Trained]) -> Iterator[Abla
     }
     for name in experiment.ablations:
         title, rows = titles[name]
-        added = (_row(settings, trained, *row) for row in rows)
+        every_seed = name == "components"
+        added = (_row(settings, trained, *row, every_seed=every_seed) for row in rows)
         yield Ablation(name=name, title=title, rows=tuple(added))
 
 
 def _row(
     settings: Settings,
-    trained: dict[str, Trained],
+    trained: dict[RunKey, Trained],
     label: str,
     method: MethodName,
     overrides: Iterable[str],
     paper: dict[str, float],
+    *,
+    every_seed: bool,
 ) -> AblationRow:
-    plan = method_plan(settings, method, overrides)
     changed = settings.experiment.tuned.get(method, ())
-    wanted = Trained(f"deaps, {label}", label, "ablation", plan, changed)
-    name = _add(trained, wanted)
-    return AblationRow(label=label, representation=name, paper=paper)
+    plans = seeded_plans(settings, method, overrides)
+    names = [
+        _add(trained, Trained(f"deaps, {label}", label, "ablation", plan, changed))
+        for plan in (plans if every_seed else plans[:1])
+    ]
+    return AblationRow(label=label, representation=names[0], paper=paper)
 
 
-def _add(trained: dict[str, Trained], wanted: Trained) -> str:
+def _add(trained: dict[RunKey, Trained], wanted: Trained) -> str:
     """Add a training unless an equal one is there already; return the name of the one there.
 
     A trial stays one beside an equal rung of an ablation, whose reported figures are not its own.
@@ -108,5 +125,5 @@ def _add(trained: dict[str, Trained], wanted: Trained) -> str:
     for present in trained.values():
         if present.plan == wanted.plan and (present.role, wanted.role) != ("ablation", "trial"):
             return present.name
-    trained[wanted.name] = wanted
+    trained[wanted.key] = wanted
     return wanted.name

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from deaps.experiment import Experiment, FinishedRun
+from deaps.experiment import Experiment, FinishedRun, RunKey
 from deaps.training.run_folder import Run, open_run, run_path
 from flows.config import Settings
 from flows.experiment.folder import evaluation_folder, evaluation_id, is_complete
@@ -29,8 +29,8 @@ class ExperimentState:
     settings: Settings
     experiment: Experiment
     snapshot_id: str
-    runs: dict[str, Run]
-    """Finished runs, by the name of what they train."""
+    runs: dict[RunKey, Run]
+    """Finished runs, by what they train and their seed."""
     missing: tuple[str, ...]
     """What is not trained, a sentence each."""
 
@@ -44,10 +44,18 @@ class ExperimentState:
     def finished(self) -> list[FinishedRun]:
         """Trainings that are complete, in the order of the experiment."""
         return [
-            FinishedRun(trained, self.runs[trained.name])
+            FinishedRun(trained, self.runs[trained.key])
             for trained in self.experiment.trained
-            if trained.name in self.runs
+            if trained.key in self.runs
         ]
+
+    @property
+    def first_runs(self) -> dict[str, Run]:
+        """The finished run of each representation with the first of its seeds."""
+        first: dict[str, Run] = {}
+        for finished in self.finished:
+            first.setdefault(finished.trained.name, finished.run)
+        return first
 
     def require_runs(self) -> None:
         """Check that there is something to evaluate.
@@ -84,7 +92,8 @@ def load_state(settings: Settings) -> ExperimentState:
     for trained in experiment.trained:
         folder = run_path(store, trained.plan, snapshot_id)
         if (folder / RUN_NAME).exists():
-            runs[trained.name] = open_run(folder)
+            runs[trained.key] = open_run(folder)
         else:
-            missing.append(f"{trained.label}: not trained (run {folder.name})")
+            seed = trained.key.seed
+            missing.append(f"{trained.label}, seed {seed}: not trained (run {folder.name})")
     return ExperimentState(settings, experiment, snapshot_id, runs, tuple(missing))

@@ -16,6 +16,7 @@ _RUN_TEXT = ("method", "snapshot")
 _RUN_TIMES = ("started_at", "finished_at")
 _RESULT_TEXT = ("run", "method", "benchmark", "metric", "note")
 _RESULT_NUMBERS = ("value", "low", "high")
+_RESULT_COUNTS = ("n", "seed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ def write_results(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     import pyarrow.parquet as pq
 
     fields = [(name, pa.string()) for name in _RESULT_TEXT]
-    fields += [(name, pa.float64()) for name in _RESULT_NUMBERS] + [("n", pa.int64())]
+    fields += [(name, pa.float64()) for name in _RESULT_NUMBERS]
+    fields += [(name, pa.int64()) for name in _RESULT_COUNTS]
     with replacing(path) as temporary:
         pq.write_table(pa.Table.from_pylist(list(rows), pa.schema(fields)), temporary)
 
@@ -86,7 +88,7 @@ def _result_rows(path: Path) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"report": path.parent.name}
         row |= {name: _optional(str, values.get(name)) for name in _RESULT_TEXT}
         row |= {name: _optional(float, values.get(name)) for name in _RESULT_NUMBERS}
-        row["n"] = _optional(int, values.get("n"))
+        row |= {name: _optional(int, values.get(name)) for name in _RESULT_COUNTS}
         rows.append(row)
     return rows
 

@@ -8,7 +8,6 @@ import mmap
 import os
 import resource
 import weakref
-from collections import OrderedDict
 from pathlib import Path
 
 import numpy as np
@@ -71,8 +70,10 @@ class MapCache:
     """Mapped signal blocks by key; beyond ``cap`` the least recently used ones are closed.
 
     A block stays valid after it has left the cache. Threads may share a cache and a process may
-    fork at any time: each step is one operation of an `OrderedDict`, which the interpreter does
-    not interrupt, so no child can inherit a closed lock. A pickled cache starts empty.
+    fork at any time: each step is one operation of a plain dict, which is whole before another
+    thread can run, so no child can inherit a closed lock. (An `OrderedDict` is not: it closes a
+    map that is replaced in the middle of its own work, which lets other threads in, and its
+    two parts then disagree for good.) A pickled cache starts empty.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ class MapCache:
 
     def __init__(self, max_maps: int | None = None) -> None:
         self._max_maps = max_maps
-        self._blocks: OrderedDict[int, NDArray[np.void]] = OrderedDict()
+        self._blocks: dict[int, NDArray[np.void]] = {}  # the least recently used first
         _CACHES.add(self)
 
     @property
@@ -101,10 +102,9 @@ class MapCache:
 
     def get(self, key: int) -> NDArray[np.void] | None:
         """Return the block of ``key`` if it is mapped."""
-        block = self._blocks.get(key)
+        block = self._blocks.pop(key, None)
         if block is not None:
-            with contextlib.suppress(KeyError):  # another thread may just have dropped it
-                self._blocks.move_to_end(key)
+            self._blocks[key] = block
         return block
 
     def put(self, key: int, block: NDArray[np.void]) -> None:
@@ -114,9 +114,10 @@ class MapCache:
 
     def shrink(self, n: int) -> None:
         """Drop the least recently used blocks until at most ``n`` are left."""
-        while len(self._blocks) > n:
-            with contextlib.suppress(KeyError):  # another thread was faster
-                self._blocks.popitem(last=False)
+        # Counted first: each thread drops its share, and none can go on for ever.
+        for _ in range(len(self._blocks) - n):
+            with contextlib.suppress(StopIteration, RuntimeError):  # another thread was faster
+                self._blocks.pop(next(iter(self._blocks)), None)
 
 
 def map_windows(path: Path, *, size: int, offset: int, n_windows: int) -> NDArray[np.void]:

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import torch
 
 from deaps.evaluation import DatasetLabels, Evaluation
-from deaps.exhibits.collection import ExhibitMaker
-from deaps.probing.comparison import Outcomes, benchmark_records, list_outcomes, plan_benchmarks
-from deaps.probing.plan import windows_of
-from deaps.probing.representations import missing_features, representation_records
+from deaps.probing.answers import AnswerRequest, AnswersByKey, requests
+from deaps.probing.outcomes.records import benchmark_records
+from deaps.probing.plan import plan_benchmarks, windows_of
+from deaps.probing.pretraining_guard import guard_plans
+from deaps.probing.representations import missing_features
 from deaps.train import train_run
 from deaps.training.run_folder import create_run
 from flows.config import Settings
-from flows.evaluate import list_features
+from flows.evaluate import StageContext, figures, list_features, trained_on
 from flows.experiment.feature_jobs import WindowSource, fill_missing
 from flows.experiment.fold_jobs import run_folds
-from flows.experiment.provenance import provenance
 from flows.experiment.state import load_state
 from storage.snapshot import open_index
-from storage.window_store import WindowStore
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -54,28 +52,32 @@ def train_some(settings: Settings, *names: str) -> None:
 
 def evaluate_inline(
     settings: Settings, client: Client, trials: set[str] | None = None
-) -> tuple[Evaluation, Outcomes]:
-    """Return the evaluation of what is trained, and the outcomes also at earlier steps."""
+) -> tuple[Evaluation, AnswersByKey]:
+    """Return the evaluation of what is trained, and the answers also at earlier steps."""
     state, store = load_state(settings), settings.store.root
     with open_index(store) as index:
         plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots(), LABELS)
+        guarded = guard_plans(plans, trained_on(state.finished))
+        plans, not_run = guarded.plans, not_run | guarded.refused
         windows = windows_of(plans.values())
         files = list_features(state, windows)
         source = WindowSource(store, state.snapshot_id)
         fill_missing(source, files, windows, client=client, device=torch.device("cpu"))
-        outcomes = run_folds(list_outcomes(files, plans, trials or set()), plans, client)
-        methods = settings.experiment.methods
-        maker = ExhibitMaker(
-            index, WindowStore(store), plans, files, methods=methods, labels=LABELS, seed=0
-        )
-        exhibits = maker.make(state.runs, outcomes)
-        evaluation = Evaluation(
-            id=state.name,
-            title="made",
-            representations=representation_records(state.finished, files),
-            benchmarks=benchmark_records(settings.benchmarks, plans, not_run, outcomes, LABELS),
-            provenance=provenance(settings, index, files, LABELS, (), "test"),
-            **{f.name: getattr(exhibits, f.name) for f in fields(exhibits)},
-        )
+        context = StageContext(state, plans, windows, files, client)
+        answers = run_folds(wanted_answers(context, trials or set()), plans, client)
+        described = benchmark_records(settings.benchmarks, plans, not_run, LABELS, guarded.seen)
+        evaluation = figures(context, index, answers, described, LABELS)
     assert not missing_features(files)
-    return evaluation, outcomes
+    return evaluation, answers
+
+
+def wanted_answers(context: StageContext, trials: set[str]) -> list[AnswerRequest]:
+    """Return the answers that an evaluation needs."""
+    settings = context.state.settings
+    return requests(
+        context.files,
+        context.plans,
+        trials=trials,
+        reference=settings.experiment.reference,
+        probes=settings.benchmarks.probes,
+    )

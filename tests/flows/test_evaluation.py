@@ -16,17 +16,12 @@ import pytest
 from typer.testing import CliRunner
 
 from deaps.evaluation import DatasetLabels, Evaluation, read_evaluation
-from deaps.probing.comparison import (
-    Outcomes,
-    followed_benchmarks,
-    list_outcomes,
-    plan_benchmarks,
-)
+from deaps.probing.answers import AnswersByKey
 from deaps.probing.examples import Windows
-from deaps.probing.plan import windows_of
+from deaps.probing.plan import followed_benchmarks, plan_benchmarks, windows_of
 from flows.cli import app
 from flows.config import ExecutionSettings, Settings, load_settings, overridden
-from flows.evaluate import list_features
+from flows.evaluate import StageContext, list_features
 from flows.experiment.feature_jobs import SnapshotChangedError, WindowSource
 from flows.experiment.fold_jobs import run_folds
 from flows.experiment.folder import is_complete, keep_evaluation, result_rows
@@ -35,7 +30,13 @@ from flows.runtime.dask_pool import worker_pool
 from storage.publish import republish
 from storage.snapshot import open_index
 from tests.deaps.probing.labelled_store import make_labelled_store
-from tests.flows.inline_evaluation import LABELS, evaluate_inline, one_worker, train_some
+from tests.flows.inline_evaluation import (
+    LABELS,
+    evaluate_inline,
+    one_worker,
+    train_some,
+    wanted_answers,
+)
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -47,7 +48,7 @@ OVERRIDES = (
     "experiment.trials.hot={"
     'overrides = ["training.learning_rate=0.01", "deaps.gradual=false"]}',
     "benchmarks.gender_subjects=20", "benchmarks.few_recordings=2", "benchmarks.few_draws=2",
-    "benchmarks.bootstrap=20",
+    "benchmarks.bootstrap=20", "benchmarks.few_label_draws=2", "experiment.reference=byol",
 )  # fmt: skip
 
 
@@ -67,13 +68,13 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 
 @pytest.fixture(scope="module")
-def measured(settings: Settings, client: Client) -> tuple[Evaluation, Outcomes]:
+def measured(settings: Settings, client: Client) -> tuple[Evaluation, AnswersByKey]:
     return evaluate_inline(settings, client, trials={"hot"})
 
 
 @pytest.mark.slow
 def test_folds_of_a_killed_worker_are_done_again(
-    settings: Settings, measured: tuple[Evaluation, Outcomes]
+    settings: Settings, measured: tuple[Evaluation, AnswersByKey]
 ) -> None:
     state = load_state(settings)
     with open_index(settings.store.root) as index:
@@ -87,20 +88,25 @@ def test_folds_of_a_killed_worker_are_done_again(
                 os.kill(pids.pop(), signal.SIGKILL)
                 pids.clear()
 
-        wanted = list_outcomes(files, plans, {"hot"})
-        assert set(measured[1]) == {key for key, _ in wanted}
+        windows = windows_of(plans.values())
+        wanted = wanted_answers(StageContext(state, plans, windows, files, client), {"hot"})
+        assert set(measured[1]) == {request.key for request in wanted}
         undisturbed = run_folds(wanted, plans, client)
-        assert run_folds(wanted, plans, client, kill_one) == undisturbed
+        again = run_folds(wanted, plans, client, kill_one)
+    for key, answers in undisturbed.items():
+        for before, after in zip(answers, again[key], strict=True):
+            np.testing.assert_array_equal(before.labels, after.labels)
+            np.testing.assert_array_equal(before.scores, after.scores)
     assert not pids
 
 
 def test_untrained_runs_are_named_and_left_out(settings: Settings) -> None:
     state = load_state(settings)
-    assert set(state.runs) == {"byol", "pclr", "hot"}
+    assert set(state.runs) == {("byol", 0), ("pclr", 0), ("hot", 0)}
     assert [text.split(":")[0] for text in state.missing] == [
-        "+ covariance",
-        "+ gradual loss",
-        "+ mask (DEAPS)",
+        "+ covariance, seed 0",
+        "+ gradual loss, seed 0",
+        "+ mask (DEAPS), seed 0",
     ]
 
 
@@ -132,7 +138,7 @@ def test_nothing_is_evaluated_before_anything_is_trained(settings: Settings) -> 
 
 
 def test_sentences_have_the_data_sets_names_for_people(
-    measured: tuple[Evaluation, Outcomes],
+    measured: tuple[Evaluation, AnswersByKey],
 ) -> None:
     evaluation, _ = measured
     protocols = {benchmark.name: benchmark.protocol for benchmark in evaluation.benchmarks}
@@ -146,7 +152,7 @@ def test_sentences_have_the_data_sets_names_for_people(
 
 
 def test_every_representation_has_every_reported_benchmark(
-    measured: tuple[Evaluation, Outcomes],
+    measured: tuple[Evaluation, AnswersByKey],
 ) -> None:
     evaluation, _ = measured
     reported = [b for b in evaluation.benchmarks if b.reported]
@@ -156,22 +162,23 @@ def test_every_representation_has_every_reported_benchmark(
         "afib-loo-fitted",
         "gender",
         "challenge2017",
+        "challenge2017-leaking",
     ]
     for benchmark in reported:
         found = {outcome.representation for outcome in benchmark.outcomes}
-        assert found == {"random", "classical", "byol", "pclr"}
+        assert found == {"random", "classical", "rr", "byol", "pclr", "byol + rr"}
 
 
 def test_a_trial_is_judged_by_the_inner_folds_alone(
-    measured: tuple[Evaluation, Outcomes],
+    measured: tuple[Evaluation, AnswersByKey],
 ) -> None:
-    _, outcomes = measured
-    names = {key.benchmark for key in outcomes if key.representation == "hot"}
+    _, answers = measured
+    names = {key.benchmark for key in answers if key.representation == "hot"}
     assert names == {"inner-folds", "inner-few"}
 
 
 def test_settings_of_one_training_alone_are_told_among_its_deviations(
-    measured: tuple[Evaluation, Outcomes],
+    measured: tuple[Evaluation, AnswersByKey],
 ) -> None:
     deviations = {each.name: each.deviations for each in measured[0].representations}
     assert deviations["hot"][-1].startswith(
@@ -181,7 +188,7 @@ def test_settings_of_one_training_alone_are_told_among_its_deviations(
 
 
 def test_evolution_has_a_point_for_each_encoder_file(
-    measured: tuple[Evaluation, Outcomes],
+    measured: tuple[Evaluation, AnswersByKey],
 ) -> None:
     evaluation, _ = measured
     assert {(e.representation, e.benchmark) for e in evaluation.evolution} == {
@@ -209,7 +216,7 @@ def test_a_data_set_that_is_not_there_is_told_with_its_place(tmp_path: Path) -> 
 
 
 def test_the_document_survives_its_file_and_reaches_the_index(
-    settings: Settings, measured: tuple[Evaluation, Outcomes]
+    settings: Settings, measured: tuple[Evaluation, AnswersByKey]
 ) -> None:
     evaluation, _ = measured
     folder = load_state(settings).folder
@@ -220,11 +227,11 @@ def test_the_document_survives_its_file_and_reaches_the_index(
     republish(settings.store.root)
     with duckdb.connect(settings.store.root / "index.duckdb", read_only=True) as index:
         sql = "SELECT count(*) FROM results WHERE benchmark = 'gender' AND metric = 'accuracy'"
-        assert index.execute(sql).fetchone() == (4,)
+        assert index.execute(sql).fetchone() == (6,)
     assert load_state(settings).evaluated  # results do not change the snapshot
 
 
-def test_results_say_what_was_not_run(measured: tuple[Evaluation, Outcomes]) -> None:
+def test_results_say_what_was_not_run(measured: tuple[Evaluation, AnswersByKey]) -> None:
     evaluation, _ = measured
     gone = evaluation.benchmarks[0].model_copy(
         update={"not_run": "no data at x", "outcomes": (), "facts": None}
@@ -234,7 +241,7 @@ def test_results_say_what_was_not_run(measured: tuple[Evaluation, Outcomes]) -> 
 
 
 def test_report_is_written_from_the_document_alone(
-    settings: Settings, measured: tuple[Evaluation, Outcomes], tmp_path: Path
+    settings: Settings, measured: tuple[Evaluation, AnswersByKey], tmp_path: Path
 ) -> None:
     evaluation, _ = measured
     folder = tmp_path / "reports" / evaluation.id

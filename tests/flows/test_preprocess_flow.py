@@ -167,11 +167,13 @@ def test_two_runs_at_once_lose_nothing(tmp_path: Path, prefect_home: Path) -> No
             cwd=tmp_path,
             env=environment(prefect_home / name),
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for name, folder in (("shhs", "shhs"), ("folder", "own"))
     ]
-    assert [process.wait(timeout=300) for process in processes] == [0, 0]
+    errors = [process.communicate(timeout=300)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], errors
     with duckdb.connect(tmp_path / "store/index.duckdb", read_only=True) as index:
         counts = index.execute("SELECT dataset, count(*) FROM recordings GROUP BY ALL ORDER BY ALL")
         assert counts.fetchall() == [("folder", 3), ("shhs", 4)]

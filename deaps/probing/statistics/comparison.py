@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,24 +127,41 @@ def compare(
     ValueError
         If the methods do not fit together, or there is no reference among them.
     """
-    by_name = {method.name: method for method in methods}
     names = [m.name for m in methods if m.name != reference] if rivals is None else list(rivals)
-    if missing := [name for name in (reference, *names) if name not in by_name]:
-        raise ValueError(f"no runs of {missing}; there are {sorted(by_name)}")
+    if missing := [n for n in (reference, *names) if n not in {m.name for m in methods}]:
+        raise ValueError(f"no runs of {missing}; there are {sorted(m.name for m in methods)}")
     drawn = draw_figures(methods, draws=draws, seed=seed)
-    ours = by_name[reference].runs
-    tests = [sign_flip_test(ours, by_name[r].runs, flips=flips, seed=seed) for r in names]
-    n_subjects = ours[0].n_subjects
+    contest = {method.name: (method, drawn[method.name]) for method in methods}
+    ours = contest[reference][0].runs
     return Comparison(
         reference,
-        n_subjects,
-        tuple(_figure(name, drawn[name], bounds) for name in by_name),
-        _differences(drawn[reference], {name: drawn[name] for name in names}, tests),
-        smallest_p(n_subjects, len(names)),
+        ours[0].n_subjects,
+        tuple(figure_of(name, figure, bounds) for name, (_, figure) in contest.items()),
+        differences_to(contest, reference=reference, rivals=names, flips=flips, seed=seed),
+        smallest_p(ours[0].n_subjects, len(names)),
     )
 
 
-def _figure(name: str, drawn: DrawnFigure, bounds: tuple[float, float]) -> Figure:
+def differences_to(
+    contest: Mapping[str, tuple[Method, DrawnFigure]],
+    *,
+    reference: str,
+    rivals: Sequence[str],
+    flips: int = 9_999,
+    seed: int = 0,
+) -> tuple[Difference, ...]:
+    """Return the reference's differences to some rivals, who are one family.
+
+    The figures must have been drawn with the same seed and number of draws, which makes the
+    draws of people the same for all.
+    """
+    ours = contest[reference][0].runs
+    tests = [sign_flip_test(ours, contest[r][0].runs, flips=flips, seed=seed) for r in rivals]
+    return _differences(contest[reference][1], {r: contest[r][1] for r in rivals}, tests)
+
+
+def figure_of(name: str, drawn: DrawnFigure, bounds: tuple[float, float]) -> Figure:
+    """Return a figure with its interval, which stays within the metric's bounds."""
     low, high = np.clip(interval(drawn.draws), *bounds).tolist()
     return Figure(name, drawn.value, low, high, drawn.by_run, drawn.scope)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deaps.probing.examples import Examples, Fold
-from deaps.probing.metrics import balanced_accuracy, mean_f1, precision, recall
+from deaps.probing.metrics import balanced_accuracy, cohen_kappa, mean_f1, precision, recall
 from deaps.probing.probes import Answers
 from deaps.probing.statistics.auroc import Auroc
 from deaps.probing.statistics.tally import Averaged, Confusions, Floats, Means, Tally
@@ -30,8 +30,8 @@ def tally_folds(
     """Return a run's tallies by metric, from its answers to each fold's test side.
 
     ``accuracy`` is the mean over folds; where each fold tests one subject, over subjects.
-    ``balanced accuracy``, ``f1``, ``recall CLASS`` and ``precision CLASS`` are of the confusion
-    matrix over all folds. ``auroc``, if there are two classes and both are tested, is the mean
+    ``balanced accuracy``, ``f1``, ``kappa``, ``recall CLASS`` and ``precision CLASS`` are of the
+    confusion matrix over all folds. ``auroc``, if there are two classes and both are tested, is the mean
     over folds too; where each fold tests one subject, who may have one class, all folds' scores
     are ranked together.
     """
@@ -65,7 +65,7 @@ def _accuracy(parts: Sequence[_Part], n: int) -> Tally:
 
 
 def _of_confusion(parts: Sequence[_Part], n: int, classes: Sequence[str]) -> dict[str, Tally]:
-    metrics = {"balanced accuracy": balanced_accuracy, "f1": mean_f1}
+    metrics = {"balanced accuracy": balanced_accuracy, "f1": mean_f1, "kappa": cohen_kappa}
     for number, name in enumerate(classes):
         metrics[f"recall {name}"] = partial(_of_class, recall, number)
         metrics[f"precision {name}"] = partial(_of_class, precision, number)

@@ -4,32 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
-from matplotlib.transforms import IdentityTransform
 
 from deaps.evaluation import Evolution
-from deaps.report.figures.drawing import (
-    limits,
-    name_above,
-    pixel_axes,
-    shortened,
-    spread,
-    text_width,
-)
+from deaps.report.figures.drawing import limits, name_above, pixel_axes
+from deaps.report.figures.line_ends import NamedEnd, name_line_ends, room_for_names
 from deaps.report.svg import inline_svg
-from deaps.report.theme import RULE, SeriesStyle
+from deaps.report.theme import SeriesStyle
 
 _SIZE = (440, 310)
 _TOP = 24
 _BOTTOM = 40
-_LABEL_GAP = 14
-_LABEL_LENGTH = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +35,13 @@ def evolution_plot(lines: Sequence[EvolutionLine], *, name: str, label: str) -> 
     """Return accuracy in per cent by iteration, each line named at its end."""
 
     def draw(figure: Figure) -> None:
-        labels = [shortened(line.label, _LABEL_LENGTH) for line in lines]
-        right = 42 + text_width(labels)
+        right = room_for_names([line.label for line in lines])
         axes = pixel_axes(figure, left=34, right=right, top=_TOP, bottom=_BOTTOM)
         _set_scales(axes, lines)
         for line in lines:
             _draw_line(axes, line)
-        _name_lines(axes, lines, labels)
+        ends = [NamedEnd(line.label, line.style, _end(line.course)) for line in lines]
+        name_line_ends(axes, ends, top=_TOP)
 
     return inline_svg(draw, name=name, label=label, size=_SIZE)
 
@@ -87,24 +77,6 @@ def _draw_line(axes: Axes, line: EvolutionLine) -> None:
         markersize=5,
         alpha=0.85,
     )
-
-
-def _name_lines(axes: Axes, lines: Sequence[EvolutionLine], labels: Sequence[str]) -> None:
-    """Write each name right of its line's end, moved where two would touch."""
-    ends = [axes.transData.transform(_end(line.course)) for line in lines]
-    box = axes.get_window_extent()
-    heights = spread([end[1] for end in ends], _LABEL_GAP, low=box.y0, high=box.y1 + _TOP / 2)
-    for line, label, end, height in zip(lines, labels, ends, heights, strict=True):
-        _in_pixels(axes, [end[0], box.x1 + 8], [end[1], height], color=RULE, linewidth=0.8)
-        sign = [box.x1 + 10, box.x1 + 22, box.x1 + 34]
-        style = line.style
-        _in_pixels(axes, sign, [height] * 3, color=style.colour, linestyle=style.dash)
-        _in_pixels(axes, sign[1:2], [height], color=style.colour, marker=style.marker, markersize=6)
-        axes.text(sign[-1] + 4, height, label, va="center_baseline", transform=IdentityTransform())
-
-
-def _in_pixels(axes: Axes, x: Sequence[float], y: Sequence[float], **style: Any) -> None:
-    axes.plot(x, y, transform=IdentityTransform(), clip_on=False, **style)
 
 
 def _end(course: Evolution) -> tuple[float, float]:

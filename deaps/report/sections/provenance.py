@@ -58,7 +58,7 @@ def _representations(evaluation: Evaluation) -> Table:
             representation.label,
             (
                 Cell(representation.role),
-                Cell(representation.run or "–"),
+                Cell(", ".join(run.name for run in representation.runs) or "–"),
                 Cell(count(representation.features)),
                 Cell(count(representation.parameters)),
             ),

@@ -57,7 +57,7 @@ def _table(evaluation: Evaluation) -> Table:
 
 def _row(evaluation: Evaluation, curve: TrainingCurve) -> Row:
     representation = evaluation.representation(curve.representation)
-    seed = "–" if representation.seed is None else str(representation.seed)
+    seed = str(representation.runs[0].seed) if representation.runs else "–"
     texts = (
         *(
             count(representation.iterations),

@@ -146,7 +146,8 @@ CREATE TABLE runs (
 
 CREATE TABLE results (
     report VARCHAR NOT NULL,           -- folder under reports/
-    run VARCHAR,
+    run VARCHAR,                       -- NULL for a mean over several seeds
+    seed BIGINT,                       -- of that run
     method VARCHAR,
     benchmark VARCHAR,
     metric VARCHAR,

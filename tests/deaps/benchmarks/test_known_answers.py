@@ -11,7 +11,8 @@ from deaps.config import BenchmarkSettings
 from deaps.evaluation import DatasetLabels
 from deaps.probing.fold_job import FoldJob
 from deaps.probing.labelled_windows import NotRunError
-from deaps.probing.plan import Plan, outcome, plan_benchmark, windows_of
+from deaps.probing.outcomes.figures import BenchmarkFigures, Contestant
+from deaps.probing.plan import Plan, plan_benchmark, windows_of
 from storage.snapshot import open_index
 from tests.deaps.probing.labelled_store import (
     SETTINGS,
@@ -32,8 +33,9 @@ def planned(store: Path, name: str, settings: BenchmarkSettings = SETTINGS) -> P
 
 def accuracy(plan: Plan, values: np.ndarray) -> float:
     job, table = FoldJob.of(plan), table_of(plan, values)
-    predictions = [job.predict(table, fold) for fold in range(len(plan.folds))]
-    return outcome(plan, "made", predictions).scores[0].value
+    answers = [job.answer([table], fold, "svc") for fold in range(len(plan.folds))]
+    figures = BenchmarkFigures(plan, [Contestant("made", "method", (answers,))])
+    return figures.outcome("made").scores[0].value
 
 
 @pytest.mark.parametrize("name", paper_benchmarks())

@@ -15,10 +15,10 @@ from deaps.benchmark_registry import OTHER_BENCHMARKS, all_benchmarks, register_
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
 from deaps.evaluation import DatasetLabels, Evaluation
-from deaps.probing.comparison import followed_benchmarks
 from deaps.probing.examples import Examples, Fold
 from deaps.probing.folds import subject_folds
 from deaps.probing.labelled_windows import NotRunError, select_windows, window_examples
+from deaps.probing.plan import followed_benchmarks
 from deaps.report.outline import report_sections
 from flows.config import Settings, load_settings
 from flows.experiment.state import load_state
@@ -43,6 +43,7 @@ class FirstHalf(Benchmark):
     title = "First half or second"
     classes = ("first", "second")
     followed = True
+    seen_in_training = True  # the encoders of this test are trained on the same people
 
     def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
         return ("shhs",)

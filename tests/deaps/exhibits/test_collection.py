@@ -5,50 +5,47 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from deaps.evaluation import DatasetLabels, Outcome, Score
-from deaps.exhibits.collection import ExhibitMaker
-from deaps.probing.comparison import OutcomeKey, Outcomes
+from deaps.evaluation import DatasetLabels
+from deaps.exhibits.collection import AccuraciesByStep, ExhibitMaker
 from deaps.probing.feature_source import FeatureSource
 from deaps.probing.representations import FeatureFile
 
 PLANS: dict[str, Any] = {"challenge2017": None}
 
 
-def maker(steps: dict[str, list[int]]) -> tuple[ExhibitMaker, Outcomes]:
-    """Return a maker for methods with encoders of some steps, and their outcomes."""
+def maker(steps: dict[str, list[int]]) -> tuple[ExhibitMaker, AccuraciesByStep]:
+    """Return a maker for methods with encoders of some steps, and their accuracies."""
     files = [
-        FeatureFile(name, step if step != max(own) else None, source(step), Path())
+        FeatureFile(name, 0, step if step != max(own) else None, source(step), Path())
         for name, own in steps.items()
         for step in own
     ]
-    outcomes = {
-        OutcomeKey(file.representation, file.step, "challenge2017"): outcome(file.representation)
-        for file in files
+    accuracies = {
+        (name, "challenge2017"): {step if step != max(own) else None: 0.5 for step in own}
+        for name, own in steps.items()
+        if len(own) > 1
     }
     nothing: Any = None
     return ExhibitMaker(
         nothing, nothing, PLANS, files, methods=list(steps), seed=0, labels=DatasetLabels()
-    ), outcomes
+    ), accuracies
 
 
 def source(step: int) -> FeatureSource:
     return FeatureSource("encoder", "recording", Path(f"step-{step:08d}.safetensors"))
 
 
-def outcome(name: str) -> Outcome:
-    score = Score(metric="accuracy", value=0.5, n=2)
-    return Outcome(representation=name, scores=(score,), confusion=((1, 1),), folds=())
-
-
 def test_a_method_with_one_encoder_alone_is_named_as_absent_from_the_evolution() -> None:
-    made, outcomes = maker({"byol": [0, 3, 6], "tf-c": [6]})
-    assert [(e.representation, e.steps) for e in made.evolution(outcomes)] == [("byol", (0, 3, 6))]
+    made, accuracies = maker({"byol": [0, 3, 6], "tf-c": [6]})
+    assert [(e.representation, e.steps) for e in made.evolution(accuracies)] == [
+        ("byol", (0, 3, 6))
+    ]
     assert made.absent == [
         "evolution of tf-c: only its last encoder was kept (training.last_encoder_only)"
     ]
 
 
 def test_without_any_earlier_encoder_the_whole_exhibit_is_absent() -> None:
-    made, outcomes = maker({"byol": [6], "tf-c": [6]})
-    assert made.evolution(outcomes) == ()
+    made, accuracies = maker({"byol": [6], "tf-c": [6]})
+    assert made.evolution(accuracies) == ()
     assert made.absent == ["evolution: no earlier encoder files of a method were evaluated"]

@@ -13,21 +13,29 @@ from deaps.evaluation import (
     AblationRow,
     BenchmarkFacts,
     BenchmarkRecord,
+    ComparisonFamily,
     Component,
+    CurvePoint,
+    Difference,
     EmbeddingMap,
     Evaluation,
     Evolution,
+    FewLabelCurve,
     FoldScore,
+    MetricComparison,
     Outcome,
     Pca,
+    ProbeOutcome,
     Provenance,
     QualityCount,
     QualityExample,
+    Ranks,
     Representation,
     RepresentationRole,
     Score,
     Stage,
     Strip,
+    TrainedRun,
     TrainingCurve,
     Trial,
 )
@@ -41,7 +49,8 @@ METHODS = {
     "mixing-up": "Mixing-Up",
     "tf-c": "TF-C",
 }
-FLOORS = {"random": "random encoder", "classical": "classical features"}
+FLOORS = {"random": "random encoder", "classical": "classical features", "rr": "six RR numbers"}
+JOINED = {"deaps + rr": "DEAPS + RR"}
 ABLATED = {
     "deaps-covariance": "BYOL + covariance",
     "deaps-unmasked": "DEAPS without mask",
@@ -50,7 +59,7 @@ ABLATED = {
     "deaps-16": "DEAPS, 16 features",
     "deaps-48": "DEAPS, 48 features",
 }
-LABELS = METHODS | FLOORS | ABLATED
+LABELS = METHODS | FLOORS | JOINED | ABLATED
 SKILL = {
     "deaps": 0.80,
     "byol": 0.74,
@@ -60,6 +69,8 @@ SKILL = {
     "tf-c": 0.66,
     "random": 0.60,
     "classical": 0.71,
+    "rr": 0.77,
+    "deaps + rr": 0.82,
     "deaps-covariance": 0.75,
     "deaps-unmasked": 0.77,
     "deaps-90": 0.76,
@@ -92,6 +103,12 @@ def made_evaluation() -> Evaluation:
         datasets=DATASETS,
         representations=_representations(),
         benchmarks=_benchmarks(),
+        few_labels=tuple(
+            _few_labels(name, benchmark, metric)
+            for benchmark, metric in (("challenge2017", "accuracy"), ("challenge2017", "f1"))
+            for name in (METHODS | FLOORS)
+        ),
+        ranks=_ranks(),
         pca=tuple(_pca(name) for name in (METHODS | FLOORS)),
         evolution=tuple(
             _evolution(name, benchmark)
@@ -116,7 +133,9 @@ def _rng(*words: str) -> np.random.Generator:
 
 def _representations() -> tuple[Representation, ...]:
     roles: list[tuple[RepresentationRole, dict[str, str]]]
-    roles = [("method", METHODS), ("floor", FLOORS), ("ablation", ABLATED)]
+    roles = [
+        ("method", METHODS), ("floor", FLOORS), ("ablation", ABLATED), ("joined", JOINED)
+    ]  # fmt: skip
     return tuple(
         _representation(name, label, role)
         for role, labels in roles
@@ -125,7 +144,7 @@ def _representations() -> tuple[Representation, ...]:
 
 
 def _representation(name: str, label: str, role: RepresentationRole) -> Representation:
-    if role == "floor":
+    if role in ("floor", "joined"):
         classical = name == "classical"
         return Representation(
             name=name,
@@ -142,10 +161,12 @@ def _representation(name: str, label: str, role: RepresentationRole) -> Represen
         role=role,
         features=256 if is_tfc else 128,
         parameters=32_623_328 if is_tfc else 1_192_616,
-        run=f"{name}-{abs(hash_of(name)):010x}"[:20],
+        runs=tuple(
+            TrainedRun(name=f"{name}-{hash_of(name):08x}-{seed}", seed=seed)
+            for seed in range(3 if role == "method" else 1)
+        ),
         iterations=1250 if is_tfc else 500,
         batch=48,
-        seed=0,
         deviations=DEVIATIONS.get(name, ()),
     )
 
@@ -243,7 +264,106 @@ def _benchmark(
         classes=tuple(tested),
         reported=reported,
         facts=facts,
+        seen="12 of 23 tested people were in the pre-training of deaps, without labels; the "
+        "benchmark declares it."
+        if name == "gender"
+        else None,
         outcomes=tuple(_outcome(one, name, tested, folds, binary=binary) for one in LABELS),
+        probes=tuple(
+            _probe_outcome(probe, one, name)
+            for probe in ("logistic regression", "nearest neighbours")
+            for one in LABELS
+        )
+        if reported
+        else (),
+        comparisons=tuple(
+            _comparison(family, metric, name)
+            for metric in ("accuracy", "auroc" if binary else "balanced accuracy")
+            for family in RIVALS
+        )
+        if reported
+        else (),
+    )
+
+
+RIVALS: dict[ComparisonFamily, list[str]] = {
+    "methods": [name for name in METHODS if name != "deaps"],
+    "floors": list(FLOORS),
+    "components": ["pclr", "byol", "deaps-covariance", "deaps-unmasked"],
+    "joined": ["rr"],
+}
+
+
+def _comparison(family: ComparisonFamily, metric: str, benchmark: str) -> MetricComparison:
+    reference = "deaps + rr" if family == "joined" else "deaps"
+    people = 7 if benchmark == "mitdb-loo" else 90
+    differences = tuple(
+        _difference(reference, rival, metric, benchmark, people) for rival in RIVALS[family]
+    )
+    return MetricComparison(
+        family=family,
+        metric=metric,
+        reference=reference,
+        n_subjects=people,
+        smallest_p=2.0 ** (1 - people) * len(differences),
+        differences=differences,
+    )
+
+
+def _difference(reference: str, rival: str, metric: str, benchmark: str, people: int) -> Difference:
+    rng = _rng("difference", reference, rival, metric, benchmark)
+    value = SKILL[reference] - SKILL[rival] + rng.normal(0, 0.01)
+    half = 0.5 / np.sqrt(people)
+    p = float(np.clip(np.exp(-6 * abs(value) / half), 2.0 ** (1 - people), 1))
+    return Difference(
+        rival=rival,
+        value=value,
+        low=value - half,
+        high=value + half,
+        family_low=value - 1.4 * half,
+        family_high=value + 1.4 * half,
+        p=p,
+        p_holm=min(1.0, 3 * p),
+        exact=people <= 20,
+        scope="people and seeds" if rival in METHODS else "people; nothing depends on a seed",
+        counts=abs(value) > 1.4 * half and 3 * p < 0.05,
+    )
+
+
+def _probe_outcome(probe: str, representation: str, benchmark: str) -> ProbeOutcome:
+    rng = _rng(probe, representation, benchmark)
+    values = np.clip(SKILL[representation] + rng.normal(0, 0.02, 2), 0, 1)
+    scores = tuple(
+        _score(metric, float(value), 260)
+        for metric, value in zip(("accuracy", "balanced accuracy"), values, strict=True)
+    )
+    return ProbeOutcome(probe=probe, representation=representation, scores=scores)
+
+
+def _few_labels(name: str, benchmark: str, metric: str) -> FewLabelCurve:
+    rng = _rng("few", name, benchmark, metric)
+    points = []
+    for people in (4, 8, 16, 32, 64, 128, 256, 512):
+        share = 1 - np.exp(-people / 40)
+        value = 0.45 + (SKILL[name] - 0.45) * share + rng.normal(0, 0.008)
+        low, high = value - 0.2 / np.sqrt(people), value + 0.2 / np.sqrt(people)
+        points.append(CurvePoint(people=people, value=value, low=low, high=high, draws=10))
+    return FewLabelCurve(
+        representation=name, benchmark=benchmark, metric=metric, points=tuple(points)
+    )
+
+
+def _ranks() -> Ranks:
+    order = sorted(METHODS, key=lambda name: -SKILL[name])
+    by_benchmark = {
+        benchmark: {name: float(order.index(name) + 1) for name in METHODS}
+        for benchmark in ("mitdb-loo", "gender", "challenge2017")
+    }
+    return Ranks(
+        metric="accuracy",
+        mean={name: float(place + 1) for place, name in enumerate(order)},
+        by_benchmark=by_benchmark,
+        critical_difference=4.35,
     )
 
 
@@ -304,6 +424,8 @@ def _score(metric: str, value: float, n: int, deviation: float | None = None) ->
         high=min(1.0, float(value + half)),
         deviation=deviation,
         n=n,
+        by_seed=(value - 0.01, value, value + 0.01),
+        scope="people and seeds",
     )
 
 

@@ -11,9 +11,9 @@ from deaps.evaluation import BenchmarkRecord, Evaluation, Provenance
 from deaps.report.outline import report_sections
 from deaps.report.parts import Bullets, Figure, Map, Matrices, Notice, Paragraph, Section, Table
 from deaps.report.sections.absent import absent_section
-from deaps.report.sections.benchmark import benchmark_section
-from deaps.report.sections.headline import headline_section
 from deaps.report.sections.quality import quality_section
+from deaps.report.sections.results.benchmark import benchmark_section
+from deaps.report.sections.results.headline import headline_section
 from tests.deaps.report.made_evaluation import ABLATED, ABSENT, FLOORS, LABELS, METHODS, NOT_RUN
 from tests.deaps.report.part_lookup import all_parts, rows, table
 
@@ -134,8 +134,59 @@ def test_summary_says_where_deaps_stands_and_that_a_floor_is_better(
     bullets = headline_section(changed).parts[1]
     assert isinstance(bullets, Bullets)
     text = " ".join(bullets.items).replace("\N{NO-BREAK SPACE}", " ")
-    assert "10.0 points below the better floor, random encoder (90.0 %)" in text
-    assert "DEAPS is third of 6 with 70.0 %" in text
+    assert "BYOL has the highest accuracy, 80.0 %. DEAPS is third of 6 with 70.0 %." in text
+    assert re.search(r"DEAPS differs from .*TF-C \(\+1\d\.\d points \[\+", text)
+    assert "DEAPS cannot be told from six RR numbers (+3.4 points [−3.9, +10.8])." in text
+
+
+def test_summary_says_where_people_are_too_few_for_any_difference(evaluation: Evaluation) -> None:
+    bullets = headline_section(evaluation).parts[1]
+    assert isinstance(bullets, Bullets)
+    assert "With 7 people no difference can count: the smallest p" in bullets.items[0]
+    assert "after Holm over 5 rivals, is 0.078." in bullets.items[0]
+
+
+def test_a_difference_that_counts_is_marked_with_its_interval_and_p(
+    sections: Sequence[Section],
+) -> None:
+    differences = table(sections, "table-differences-challenge2017")
+    cell, p, *_ = rows(differences)["TF-C"].cells
+    assert re.fullmatch(r"\+1\d\.\d ✓", cell.text)
+    assert re.fullmatch(r"\[\+\d+\.\d, \+\d+\.\d\]", cell.note)
+    assert p.text == "< 0.001"
+    assert [body.title for body in differences.bodies] == [
+        "Other methods: DEAPS less",
+        "Floors: DEAPS less",
+        "Rungs of the ladder: DEAPS less",
+        "What the method adds to the rhythm: DEAPS + RR less",
+    ]
+
+
+def test_what_was_seen_in_pre_training_is_marked_in_the_table(sections: Sequence[Section]) -> None:
+    summary = table(sections, "table-accuracy-1")
+    assert "Sex, five folds †" in [group.title for group in summary.groups]
+    assert summary.notes[-1].startswith("† Sex, five folds: 12 of 23 tested people were in the")
+    assert "12 of 23" in table(sections, "table-gender").notes[-1]
+
+
+def test_every_benchmark_has_its_figures_with_other_classifiers_and_seed_by_seed(
+    sections: Sequence[Section],
+) -> None:
+    probes = table(sections, "table-probes-gender")
+    assert [g.title for g in probes.groups] == ["logistic regression", "nearest neighbours"]
+    assert set(rows(probes)) == set(LABELS.values())
+    seeds = rows(table(sections, "table-seeds-gender"))["DEAPS"]
+    assert [c.text for c in seeds.cells[:3]] == sorted(c.text for c in seeds.cells[:3])
+
+
+def test_ranks_say_whether_they_tell_methods_apart(evaluation: Evaluation) -> None:
+    (section,) = (s for s in report_sections(evaluation) if s.id == "ranks")
+    (words, _, ranked) = section.parts
+    assert isinstance(words, Paragraph)
+    assert "differ by more than 4.35" in words.text
+    assert words.text.endswith("The first and the last are that far apart.")
+    assert isinstance(ranked, Table)
+    assert rows(ranked)["DEAPS"].cells[-1].text == "1.00"
 
 
 def test_interval_and_deviation_stand_with_an_accuracy(sections: Sequence[Section]) -> None:

@@ -100,3 +100,31 @@ def test_a_trials_misspelt_setting_is_refused() -> None:
 def test_unknown_methods_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"experiment\.methods"):
         load_settings(overrides=['experiment.methods=["simclr"]'])
+
+
+def test_methods_and_the_ladder_have_every_seed_and_other_ablations_the_first() -> None:
+    settings = load_settings(
+        overrides=["experiment.seeds=[3, 5]", 'experiment.methods=["deaps", "pclr"]']
+    )
+    experiment = plan_experiment(settings)
+    seeds: dict[str, list[int]] = {}
+    for trained in experiment.trained:
+        assert trained.plan.training.seed == trained.key.seed
+        seeds.setdefault(trained.name, []).append(trained.key.seed)
+    assert seeds["deaps"] == seeds["pclr"] == [3, 5]
+    ladder, span, _ = experiment.ablations
+    assert {tuple(seeds[str(row.representation)]) for row in ladder.rows} == {(3, 5)}
+    assert [seeds[str(row.representation)] for row in span.rows] == [[3], [3, 5], [3]]
+    assert experiment.methods() == ["deaps", "pclr"]
+
+
+def test_without_seeds_there_is_that_of_training() -> None:
+    settings = load_settings(overrides=["training.seed=7", 'experiment.methods=["pclr"]'])
+    keys = {trained.key for trained in plan_experiment(settings).trained}
+    assert {seed for _, seed in keys} == {7}
+
+
+@pytest.mark.parametrize("seeds", ["[]", "[0, 1, 0]"])
+def test_seeds_that_are_none_or_come_twice_are_refused(seeds: str) -> None:
+    with pytest.raises(ConfigError, match="expected one seed or more, each once"):
+        load_settings(overrides=[f"experiment.seeds={seeds}"])

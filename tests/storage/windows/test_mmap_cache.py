@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import resource
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -132,3 +134,33 @@ def test_the_block_that_was_not_used_for_longest_is_dropped() -> None:
     assert cache.get(1) is not None
     cache.put(3, blocks[2])
     assert [cache.get(key) is None for key in (1, 2, 3)] == [False, True, False]
+
+
+BUSY_THREADS = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+import numpy as np
+from storage.windows.mmap_cache import MapCache, map_windows
+
+sys.setswitchinterval(1e-6)
+cache = MapCache(1)
+
+def read(seed):
+    for key in np.random.default_rng(seed).integers(0, 3, 10_000).tolist():
+        if cache.get(key) is None:
+            cache.put(key, map_windows(Path(sys.argv[1]), size=8000, offset=0, n_windows=4))
+
+with ThreadPoolExecutor(4) as pool:
+    list(pool.map(read, range(4)))
+print(len(cache))
+"""
+
+
+def test_threads_that_replace_each_others_maps_come_to_an_end(tmp_path: Path) -> None:
+    path = tmp_path / "windows"
+    path.write_bytes(bytes(8000))
+    for _ in range(3):
+        command = [sys.executable, "-c", BUSY_THREADS, str(path)]
+        done = subprocess.run(command, capture_output=True, timeout=120, check=True)
+        assert int(done.stdout) <= 4  # a thread may have put its own while others dropped theirs

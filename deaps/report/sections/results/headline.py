@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deaps.evaluation import BenchmarkRecord, Evaluation, Representation, RepresentationRole, Score
+from deaps.evaluation import (
+    BenchmarkRecord,
+    ComparisonFamily,
+    Difference,
+    Evaluation,
+    Representation,
+    RepresentationRole,
+    Score,
+)
 from deaps.method_registry import DEAPS
 from deaps.report.cells import UNDEFINED, accuracy_cell, paper_cell
 from deaps.report.parts import (
@@ -24,19 +32,29 @@ from deaps.report.results import (
     best_methods,
     ranked,
     reported,
+    representation_label,
     representations_of,
     was_run,
     why_not_run,
 )
-from deaps.report.wording import counted, listed, ordinal, percent, percentage
+from deaps.report.sections.results.differences import too_few_subjects
+from deaps.report.wording import (
+    counted,
+    listed,
+    ordinal,
+    percent,
+    percentage,
+    points,
+    points_between,
+)
 
 _MOST_BENCHMARKS = 4
 """In one table: more would not fit on paper."""
 
 _NOTES = (
-    "All figures are per cent. Brackets hold the 95 % confidence interval (bootstrap over "
-    "subjects). ★ and bold type mark the most accurate method. Majority class: the accuracy of "
-    "always answering with the most frequent class of the training side.",
+    "All figures are per cent, means over seeds. Brackets hold the 95 % confidence interval over "
+    "people and seeds. ★ and bold type mark the most accurate method. Majority class: the "
+    "accuracy of always answering with the most frequent class of the training side.",
     "Paper: the figures it prints, after 30,000 iterations (TF-C: 75,000) at batch 256 on SHHS. A "
     "benchmark's protocol names the data sets that were used here.",
 )
@@ -45,7 +63,9 @@ _NOTES = (
 def headline_section(evaluation: Evaluation) -> Section:
     """Return summary, the leader of each benchmark, and the tables of total accuracy."""
     leaders = tuple(
-        _leader(evaluation, benchmark) for benchmark in reported(evaluation) if was_run(benchmark)
+        _leader(evaluation, benchmark)
+        for benchmark in reported(evaluation)
+        if was_run(benchmark) and benchmark.leak is None
     )
     parts: list[Part] = [Paragraph(_summary(evaluation))]
     if leaders:
@@ -95,49 +115,62 @@ def _budgets(methods: Sequence[Representation]) -> str:
 
 
 def _leader(evaluation: Evaluation, benchmark: BenchmarkRecord) -> str:
-    """Return a sentence on the best method, the next one, the floors, and DEAPS."""
+    """Return sentences on the most accurate method, and on what the reference differs from."""
     order = ranked(evaluation, benchmark, "method")
     if not order:
         return f"{benchmark.title}. No method was tested."
     best = best_methods(evaluation, benchmark)
-    value = order[0][1].value
     names = listed(method.label for method, _ in order if method.name in best)
-    verb = "leads" if len(best) == 1 else "lead"
-    sentence = f"{benchmark.title}. {names} {verb} with {percentage(value)}"
-    others = [pair for pair in order if pair[0].name not in best]
-    if others:
-        sentence += _margin(order[0][1], *others[0])
-    return sentence + "." + _floor(evaluation, benchmark, value) + _place_of_deaps(order)
+    verb = "has" if len(best) == 1 else "have"
+    sentences = [
+        f"{benchmark.title}. {names} {verb} the highest accuracy, {percentage(order[0][1].value)}.",
+        _place(evaluation, benchmark, order),
+        _against(evaluation, benchmark, "methods"),
+        _against(evaluation, benchmark, "floors"),
+    ]
+    return " ".join(filter(None, sentences))
 
 
-def _margin(best: Score, other: Representation, score: Score) -> str:
-    overlap = best.low is not None and score.high is not None and best.low <= score.high
-    text = f", {100 * (best.value - score.value):.1f} points above {other.label}"
-    return text + (" (their intervals overlap)" if overlap else "")
-
-
-def _floor(evaluation: Evaluation, benchmark: BenchmarkRecord, best: float) -> str:
-    floors = ranked(evaluation, benchmark, "floor")
-    if not floors:
-        return ""
-    floor, score = floors[0]
-    difference = 100 * (best - score.value)
-    relation = "above" if difference >= 0 else "below"
-    which = "the better floor" if len(floors) > 1 else "the floor"
-    return (
-        f" That is {abs(difference):.1f} points {relation} {which}, "
-        f"{floor.label} ({percentage(score.value)})."
-    )
-
-
-def _place_of_deaps(order: Sequence[tuple[Representation, Score]]) -> str:
-    """Return where DEAPS stands, if it was tested and does not lead."""
+def _place(
+    evaluation: Evaluation,
+    benchmark: BenchmarkRecord,
+    order: Sequence[tuple[Representation, Score]],
+) -> str:
+    """Return where the reference stands, if it was tested and does not lead."""
+    comparison = benchmark.comparison("methods", "accuracy")
+    reference = comparison.reference if comparison else DEAPS.name
     for method, score in order:
-        if method.name == DEAPS.name and score.value < order[0][1].value:
+        if method.name == reference and score.value < order[0][1].value:
             place = 1 + sum(other.value > score.value for _, other in order)
             where = f"{ordinal(place)} of {len(order)}"
-            return f" {method.label} is {where} with {percentage(score.value)}."
+            return f"{method.label} is {where} with {percentage(score.value)}."
     return ""
+
+
+def _against(evaluation: Evaluation, benchmark: BenchmarkRecord, family: ComparisonFamily) -> str:
+    """Return which rivals the reference differs from by what counts, and from which it does not."""
+    comparison = benchmark.comparison(family, "accuracy")
+    if comparison is None:
+        return ""
+    if sentence := too_few_subjects(comparison):
+        return sentence if family == "methods" else ""
+    reference = representation_label(evaluation, comparison.reference)
+    different = [d for d in comparison.differences if d.counts]
+    alike = [d for d in comparison.differences if not d.counts]
+    sentences = []
+    if different:
+        found = listed(_difference(evaluation, d) for d in different)
+        sentences.append(f"{reference} differs from {found}.")
+    if alike:
+        found = listed(_difference(evaluation, d) for d in alike)
+        sentences.append(f"{reference} cannot be told from {found}.")
+    return " ".join(sentences)
+
+
+def _difference(evaluation: Evaluation, difference: Difference) -> str:
+    between = points_between(difference.family_low, difference.family_high)
+    label = representation_label(evaluation, difference.rival)
+    return f"{label} ({points(difference.value)} points {between})"
 
 
 def _tables(evaluation: Evaluation) -> list[Table]:
@@ -168,6 +201,7 @@ def _table(
 ) -> Table:
     bodies = [
         _body(evaluation, run, role="method"),
+        _body(evaluation, run, role="joined"),
         _body(evaluation, run, role="floor"),
         Body((Row("majority class", _majority(run)),) if run else ()),
         Body(tuple(Row(benchmark.title, sentence=why_not_run(benchmark)) for benchmark in missing)),
@@ -176,10 +210,24 @@ def _table(
         id=f"table-accuracy-{place + 1}",
         caption="Total accuracy of each method and floor, beside the paper's.",
         corner="",
-        groups=tuple(ColumnGroup(benchmark.title, ("here", "paper")) for benchmark in run),
+        groups=tuple(ColumnGroup(_marked(benchmark), ("here", "paper")) for benchmark in run),
         bodies=tuple(body for body in bodies if body.rows),
-        notes=_NOTES,
+        notes=(*_NOTES, *_marks(run)),
     )
+
+
+def _marked(benchmark: BenchmarkRecord) -> str:
+    return f"{benchmark.title} †" if benchmark.leak or benchmark.seen else benchmark.title
+
+
+def _marks(run: Sequence[BenchmarkRecord]) -> list[str]:
+    """Return what the daggers mean, a sentence for each benchmark that has one."""
+    return [
+        f"† {benchmark.title}: {text}"
+        for benchmark in run
+        for text in (benchmark.leak, benchmark.seen)
+        if text
+    ]
 
 
 def _body(

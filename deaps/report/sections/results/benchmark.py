@@ -35,6 +35,8 @@ from deaps.report.results import (
     was_run,
     why_not_run,
 )
+from deaps.report.sections.results.differences import difference_parts
+from deaps.report.sections.results.other_probes import other_probe_tables
 from deaps.report.theme import INK, MUTED, series_styles
 from deaps.report.wording import count, counts, percent, percentage, slug
 
@@ -45,6 +47,7 @@ def benchmark_section(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Sec
     if not was_run(benchmark):
         sentence = why_not_run(benchmark)
         parts.append(Notice(sentence[0].upper() + sentence[1:]))
+    parts += [Notice(text) for text in (benchmark.leak, benchmark.seen) if text]
     if benchmark.facts:
         parts.append(TermList(_terms(benchmark.facts)))
     parts.append(_table(evaluation, benchmark))
@@ -59,7 +62,8 @@ def _drawn(evaluation: Evaluation, benchmark: BenchmarkRecord) -> list[Part]:
     parts: list[Part] = [Beside((*figures, _matrices(evaluation, benchmark)))]
     if any(len(outcome.folds) > 1 for outcome in benchmark.outcomes):
         parts.append(_folds_table(evaluation, benchmark))
-    return parts
+    parts += difference_parts(evaluation, benchmark)
+    return [*parts, *other_probe_tables(evaluation, benchmark)]
 
 
 def _terms(facts: BenchmarkFacts) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -91,7 +95,11 @@ def _table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
         corner="",
         groups=groups,
         bodies=_bodies(evaluation, benchmark, columns),
-        notes=(_note(benchmark), *((CLASS_COLUMNS_NOTE,) if has_classes else ())),
+        notes=(
+            _note(benchmark),
+            *((CLASS_COLUMNS_NOTE,) if has_classes else ()),
+            *filter(None, (benchmark.leak, benchmark.seen)),
+        ),
     )
 
 
@@ -103,9 +111,9 @@ def _note(benchmark: BenchmarkRecord) -> str:
         "± is the population standard deviation over folds. " if _has_deviation(benchmark) else ""
     )
     return (
-        "All figures are per cent. Brackets hold the 95 % confidence interval (bootstrap over "
-        f"subjects). {deviation}★ and bold type mark the method with the highest total accuracy. "
-        f"{dash}"
+        "All figures are per cent, means over seeds. Brackets hold the 95 % confidence interval "
+        f"over people and seeds. {deviation}★ and bold type mark the method with the highest total "
+        f"accuracy. {dash}"
     )
 
 

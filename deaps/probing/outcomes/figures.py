@@ -1,0 +1,244 @@
+"""Figures of one benchmark: every representation's runs, tallied, drawn and compared.
+
+Trained representations are drawn together, because they share what is known of the luck of a
+seed; floors are drawn apart, because a random encoder's luck is another. The draws of people are
+the same for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deaps import evaluation
+from deaps.evaluation import ComparisonFamily, RepresentationRole
+from deaps.probing.metrics import confusion_matrix
+from deaps.probing.plan import Plan
+from deaps.probing.probes import Answers
+from deaps.probing.statistics.bootstrap import DrawnFigure, Method, draw_figures
+from deaps.probing.statistics.comparison import Difference, differences_to, figure_of
+from deaps.probing.statistics.fold_tallies import tally_folds
+from deaps.probing.statistics.sign_flips import smallest_p
+from deaps.probing.statistics.tally import Tally
+
+COMPARED = ("accuracy", "balanced accuracy", "auroc", "f1", "kappa")
+"""Metrics by which representations are compared; the others describe a result."""
+
+Contest = Mapping[str, tuple[Method, DrawnFigure]]
+"""Representations by one metric."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """A representation in one benchmark with one probe."""
+
+    name: str
+    role: RepresentationRole
+    runs: tuple[Sequence[Answers], ...]
+    """For each seed the answers to each fold."""
+    seeded: bool = True
+    """False for what comes out the same every time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Rivals that a reference is compared with, looked at together."""
+
+    name: ComparisonFamily
+    reference: str
+    rivals: tuple[str, ...]
+
+
+class BenchmarkFigures:
+    """All figures of one benchmark with one probe."""
+
+    def __init__(self, plan: Plan, contestants: Sequence[Contestant]) -> None:
+        self.plan = plan
+        self.contestants = {contestant.name: contestant for contestant in contestants}
+        self._tallies = {c.name: _tallies(plan, c) for c in contestants}
+        names = dict.fromkeys(metric for own in self._tallies.values() for metric in own)
+        self._contests = {metric: self._contest(metric) for metric in names}
+
+    def scores(
+        self, name: str, metrics: Sequence[str] | None = None
+    ) -> tuple[evaluation.Score, ...]:
+        """Return a representation's figures, all that are defined or those of some metrics."""
+        wanted = [m for m in self._contests if metrics is None or m in metrics]
+        scores = [self._score(name, metric) for metric in wanted if name in self._values(metric)]
+        return tuple(_with_usual_names(scores, self.plan))
+
+    def outcome(self, name: str) -> evaluation.Outcome:
+        """Return a representation's record."""
+        contestant = self.contestants[name]
+        scores = self.scores(name)
+        folds = self._folds(contestant)
+        if len(folds) > 1:
+            deviation = float(np.std([fold.accuracy for fold in folds]))
+            scores = (scores[0].model_copy(update={"deviation": deviation}), *scores[1:])
+        return evaluation.Outcome(
+            representation=name,
+            scores=scores,
+            confusion=tuple(map(tuple, self._confusion(contestant).tolist())),
+            folds=folds,
+        )
+
+    def comparisons(self, families: Sequence[Family]) -> tuple[evaluation.MetricComparison, ...]:
+        """Return every family by every compared metric that its reference has."""
+        made = [
+            self._comparison(family, metric)
+            for metric in COMPARED
+            if metric in self._contests
+            for family in families
+        ]
+        return tuple(comparison for comparison in made if comparison is not None)
+
+    def value(self, name: str, metric: str) -> float | None:
+        """Return a figure, the mean over seeds, None where it is undefined."""
+        return self._values(metric).get(name)
+
+    def _contest(self, metric: str) -> Contest:
+        """Return the representations by a metric, drawn; none where there is but one person."""
+        methods = {
+            name: Method(name, own[metric], self.contestants[name].seeded)
+            for name, own in self._tallies.items()
+            if metric in own
+        }
+        if not methods or next(iter(methods.values())).runs[0].n_subjects < 2:
+            return {}
+        floors = [m for m in methods.values() if self.contestants[m.name].role == "floor"]
+        trained = [m for m in methods.values() if self.contestants[m.name].role != "floor"]
+        settings = self.plan.settings
+        drawn: dict[str, DrawnFigure] = {}
+        for together in filter(None, (trained, floors)):
+            drawn |= draw_figures(together, draws=settings.bootstrap, seed=settings.seed)
+        return {name: (method, drawn[name]) for name, method in methods.items()}
+
+    def _values(self, metric: str) -> dict[str, float]:
+        """Return the figures by a metric, also where no interval can be drawn."""
+        return {
+            name: float(np.mean([run.value() for run in own[metric]]))
+            for name, own in self._tallies.items()
+            if metric in own
+        }
+
+    def _score(self, name: str, metric: str) -> evaluation.Score:
+        runs = self._tallies[name][metric]
+        by_seed = tuple(run.value() for run in runs)
+        bare = evaluation.Score(
+            metric=metric,
+            value=float(np.mean(by_seed)),
+            n=self._behind(name, metric),
+            by_seed=by_seed,
+        )
+        contest = self._contests[metric]
+        if name not in contest or not np.isfinite(contest[name][1].draws).any():
+            return bare
+        figure = figure_of(name, contest[name][1], (0.0, 1.0))
+        interval = {"low": figure.low, "high": figure.high, "scope": figure.scope.value}
+        return bare.model_copy(update=interval)
+
+    def _comparison(self, family: Family, metric: str) -> evaluation.MetricComparison | None:
+        contest = self._contests[metric]
+        rivals = [name for name in family.rivals if name in contest]
+        if family.reference not in contest or not rivals:
+            return None
+        seed = self.plan.settings.seed
+        differences = differences_to(contest, reference=family.reference, rivals=rivals, seed=seed)
+        n_subjects = contest[family.reference][0].runs[0].n_subjects
+        return evaluation.MetricComparison(
+            family=family.name,
+            metric=metric,
+            reference=family.reference,
+            n_subjects=n_subjects,
+            smallest_p=smallest_p(n_subjects, len(rivals)),
+            differences=tuple(map(_difference_record, differences)),
+        )
+
+    def _confusion(self, contestant: Contestant) -> NDArray[np.int64]:
+        examples, n_classes = self.plan.examples, len(self.plan.benchmark.classes)
+        return np.sum(
+            [
+                confusion_matrix(examples.labels[fold.test], answers.labels, n_classes)
+                for run in contestant.runs
+                for fold, answers in zip(self.plan.folds, run, strict=True)
+            ],
+            axis=0,
+        )
+
+    def _folds(self, contestant: Contestant) -> tuple[evaluation.FoldScore, ...]:
+        labels = self.plan.examples.labels
+        return tuple(
+            evaluation.FoldScore(
+                name=fold.name,
+                n=len(fold.test),
+                accuracy=float(
+                    np.mean([run[place].labels == labels[fold.test] for run in contestant.runs])
+                ),
+            )
+            for place, fold in enumerate(self.plan.folds)
+        )
+
+    def _behind(self, name: str, metric: str) -> int:
+        """Return the number of examples behind a figure of one seed."""
+        confusion = self._confusion(self.contestants[name])
+        kind, _, of_class = metric.partition(" ")
+        if kind not in ("recall", "precision"):
+            counted = confusion.sum()
+        else:
+            place = self.plan.benchmark.classes.index(of_class)
+            counted = confusion.sum(axis=1 if kind == "recall" else 0)[place]
+        return round(int(counted) / len(self.contestants[name].runs))
+
+
+def _tallies(plan: Plan, contestant: Contestant) -> dict[str, tuple[Tally, ...]]:
+    """Return the tallies of each seed, by metric; a metric undefined for some seed is left out."""
+    by_seed = [
+        tally_folds(plan.examples, plan.folds, answers, plan.benchmark.classes)
+        for answers in contestant.runs
+    ]
+    return {
+        metric: tuple(tallies[metric] for tallies in by_seed)
+        for metric in by_seed[0]
+        if (metric != "f1" or plan.benchmark.mean_f1)
+        and (metric != "kappa" or plan.benchmark.kappa)
+        and all(np.isfinite(tallies[metric].value()) for tallies in by_seed)
+    }
+
+
+def _with_usual_names(scores: Sequence[evaluation.Score], plan: Plan) -> list[evaluation.Score]:
+    """Return the scores in the order of the tables; sensitivity and specificity are recalls."""
+    positive, classes = plan.benchmark.positive, plan.benchmark.classes
+    named = {}
+    if positive is not None:
+        (negative,) = (name for name in classes if name != positive)
+        named = {f"recall {positive}": "sensitivity", f"recall {negative}": "specificity"}
+    renamed = {
+        named[score.metric]: score.model_copy(update={"metric": named[score.metric]})
+        for score in scores
+        if score.metric in named
+    }
+    usual = [renamed[name] for name in ("sensitivity", "specificity") if name in renamed]
+    compared = sorted(
+        (score for score in scores if score.metric in COMPARED),
+        key=lambda score: COMPARED.index(score.metric),
+    )
+    return [*compared, *usual, *(score for score in scores if score.metric not in COMPARED)]
+
+
+def _difference_record(difference: Difference) -> evaluation.Difference:
+    return evaluation.Difference(
+        rival=difference.rival,
+        value=difference.value,
+        low=difference.low,
+        high=difference.high,
+        family_low=difference.family_low,
+        family_high=difference.family_high,
+        p=difference.p,
+        p_holm=difference.p_holm,
+        exact=difference.exact,
+        scope=difference.scope.value,
+        counts=difference.counts,
+    )

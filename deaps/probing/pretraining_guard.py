@@ -1,0 +1,58 @@
+"""The check that nobody who is tested was seen in pre-training, unless a benchmark declares it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from deaps.probing.plan import Plan
+from deaps.training.trained_on import TrainedOn
+
+
+class GuardedPlans(NamedTuple):
+    """Benchmarks that may be run, with what is declared of them, and why others are refused."""
+
+    plans: dict[str, Plan]
+    seen: dict[str, str]
+    """Benchmarks that test people seen in pre-training, as they declare; a sentence each."""
+    refused: dict[str, str]
+
+
+def guard_plans(plans: Mapping[str, Plan], trained: Mapping[str, TrainedOn]) -> GuardedPlans:
+    """Return the benchmarks that test nobody whom some encoder was trained on, and the declared.
+
+    ``trained`` says by representation whom it was trained on, over all its seeds. A benchmark is
+    refused as a whole: without one of the methods it would compare the others alone.
+    """
+    guarded = GuardedPlans({}, {}, {})
+    for name, plan in plans.items():
+        seen = _seen(plan, trained)
+        if seen is None:
+            guarded.plans[name] = plan
+        elif plan.benchmark.seen_in_training:
+            guarded.plans[name] = plan
+            guarded.seen[name] = f"{seen}, without labels; the benchmark declares it."
+        else:
+            guarded.refused[name] = (
+                f"refused, because {seen}. Test other people, or train on others "
+                "(sampling.datasets)"
+            )
+    return guarded
+
+
+def _seen(plan: Plan, trained: Mapping[str, TrainedOn]) -> str | None:
+    """Return which tested people or recordings were seen, of the encoder that saw most."""
+    subjects = np.unique(plan.examples.subjects[plan.tested]).tolist()
+    contents = np.unique(plan.examples.contents[plan.tested]).tolist()
+    people = {name: len(t.shared_subjects(subjects)) for name, t in trained.items()}
+    copies = {name: len(t.shared_recordings(contents)) for name, t in trained.items()}
+    for what, counts, total in (
+        ("tested people", people, len(subjects)),
+        ("tested recordings", copies, len(contents)),
+    ):
+        name = max(counts, key=lambda name: counts[name], default=None)
+        if name is not None and counts[name]:
+            return f"{counts[name]:,} of {total:,} {what} were in the pre-training of {name}"
+    return None

@@ -1,0 +1,1 @@
+"""The result itself: summary, ranks, each benchmark with its differences, few labels."""

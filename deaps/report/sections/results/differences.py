@@ -1,0 +1,197 @@
+"""Paired differences of one benchmark: the reference less each rival, over people and seeds."""
+
+from __future__ import annotations
+
+from deaps.evaluation import (
+    BenchmarkRecord,
+    ComparisonFamily,
+    Difference,
+    Evaluation,
+    MetricComparison,
+)
+from deaps.report.cells import UNDEFINED
+from deaps.report.columns import METRIC_TITLES
+from deaps.report.figures.differences import DifferenceRow, difference_plot
+from deaps.report.figures.signs import line_sign, marker_sign
+from deaps.report.parts import (
+    Body,
+    Cell,
+    ColumnGroup,
+    Figure,
+    LegendEntry,
+    Notice,
+    Panel,
+    Part,
+    Row,
+    Table,
+)
+from deaps.report.results import representation_label
+from deaps.report.theme import INK, series_styles
+from deaps.report.wording import counted, points, points_between, probability, slug
+
+ALPHA = 0.05
+FAMILY_TITLES: dict[ComparisonFamily, str] = {
+    "methods": "Other methods",
+    "floors": "Floors",
+    "components": "Rungs of the ladder",
+    "joined": "What the method adds to the rhythm",
+}
+
+_NOTE = (
+    "Points. Brackets hold the 95 % interval over people and seeds, wide enough for all rivals of "
+    "the same part of the table together; p is that of a sign-flip test over people, after Holm "
+    "over the same rivals. ✓ marks a difference that counts: p is below 0.05 and the interval "
+    "excludes zero. Metrics and benchmarks are not corrected for their number."
+)
+
+
+def difference_parts(evaluation: Evaluation, benchmark: BenchmarkRecord) -> list[Part]:
+    """Return the notice on what cannot be told, a figure and a table; nothing without rivals."""
+    if not benchmark.comparisons:
+        return []
+    rows = {metric: _rows(evaluation, benchmark, metric) for metric in _metrics(benchmark)}
+    drawn = {metric: found for metric, found in rows.items() if found}
+    figures = [_figure(evaluation, benchmark, drawn)] if drawn else []
+    return [*_too_few(benchmark), *figures, _table(evaluation, benchmark)]
+
+
+def too_few_subjects(comparison: MetricComparison) -> str | None:
+    """Return the sentence on a family in which no difference can count, None if one can."""
+    if comparison.smallest_p < ALPHA:
+        return None
+    return (
+        f"With {comparison.n_subjects:,} people no difference can count: the smallest p that they "
+        f"can give, after Holm over {counted(len(comparison.differences), 'rival')}, is "
+        f"{probability(comparison.smallest_p)}."
+    )
+
+
+def _too_few(benchmark: BenchmarkRecord) -> list[Part]:
+    comparison = benchmark.comparison("methods", "accuracy")
+    sentence = too_few_subjects(comparison) if comparison else None
+    return [Notice(sentence)] if sentence else []
+
+
+def _metrics(benchmark: BenchmarkRecord) -> list[str]:
+    present = {comparison.metric for comparison in benchmark.comparisons}
+    return [metric for metric in METRIC_TITLES if metric in present]
+
+
+def _families(benchmark: BenchmarkRecord) -> list[ComparisonFamily]:
+    present = {comparison.family for comparison in benchmark.comparisons}
+    return [family for family in FAMILY_TITLES if family in present]
+
+
+def _figure(
+    evaluation: Evaluation, benchmark: BenchmarkRecord, rows: dict[str, list[DifferenceRow]]
+) -> Figure:
+    name = f"figure-differences-{slug(benchmark.name)}"
+    panels = tuple(_panel(benchmark, metric, drawn) for metric, drawn in rows.items())
+    return Figure(
+        id=name,
+        caption=f"{benchmark.title}: {_reference(evaluation, benchmark)} less each rival, on the "
+        "same people. Right of zero it is better.",
+        panels=panels,
+        arrangement="pair",
+        legend=(
+            LegendEntry(marker_sign("o", INK, name=f"{name}-counts"), "counts"),
+            LegendEntry(marker_sign("o", INK, name=f"{name}-open", filled=False), "does not"),
+            LegendEntry(
+                line_sign(INK, name=f"{name}-line"),
+                "95 % interval: thick for one rival alone, thin for all of its kind together",
+            ),
+        ),
+    )
+
+
+def _reference(evaluation: Evaluation, benchmark: BenchmarkRecord) -> str:
+    family = benchmark.comparisons[0]
+    return representation_label(evaluation, family.reference)
+
+
+def _rows(evaluation: Evaluation, benchmark: BenchmarkRecord, metric: str) -> list[DifferenceRow]:
+    """Return the rows of methods and floors, as far as the evaluation has them."""
+    styles = series_styles(evaluation.representations)
+    return [
+        DifferenceRow(
+            label=representation_label(evaluation, difference.rival),
+            style=styles[difference.rival],
+            value=100 * difference.value,
+            low=100 * difference.low,
+            high=100 * difference.high,
+            family_low=100 * difference.family_low,
+            family_high=100 * difference.family_high,
+            counts=difference.counts,
+        )
+        for family in ("methods", "floors")
+        if (comparison := benchmark.comparison(family, metric))
+        for difference in comparison.differences
+        if difference.rival in styles
+    ]
+
+
+def _panel(benchmark: BenchmarkRecord, metric: str, rows: list[DifferenceRow]) -> Panel:
+    title = METRIC_TITLES[metric]
+    words = ", ".join(f"{row.label} {row.value:+.1f}" for row in rows)
+    name = f"differences-{slug(benchmark.name)}-{slug(metric)}"
+    label = f"Differences in {title} in {benchmark.title}, points: {words}"
+    return Panel(
+        difference_plot(rows, axis=f"{title}, points", name=name, label=label), title=title
+    )
+
+
+def _table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
+    metrics = _metrics(benchmark)
+    return Table(
+        id=f"table-differences-{slug(benchmark.name)}",
+        caption=f"{benchmark.title}: paired differences.",
+        corner="less",
+        groups=tuple(ColumnGroup(METRIC_TITLES[m], ("difference", "p")) for m in metrics),
+        bodies=tuple(
+            _body(evaluation, benchmark, family, metrics) for family in _families(benchmark)
+        ),
+        notes=(_NOTE, *_scope_notes(benchmark)),
+    )
+
+
+def _scope_notes(benchmark: BenchmarkRecord) -> tuple[str, ...]:
+    """Return a note for what intervals do not cover, where a seed's luck is not known."""
+    scopes = {d.scope for c in benchmark.comparisons for d in c.differences}
+    return tuple(
+        f"Some intervals cover {scope}." for scope in sorted(scopes) if "one seed" in scope
+    )
+
+
+def _body(
+    evaluation: Evaluation,
+    benchmark: BenchmarkRecord,
+    family: ComparisonFamily,
+    metrics: list[str],
+) -> Body:
+    comparisons = {m: benchmark.comparison(family, m) for m in metrics}
+    found = [c for c in comparisons.values() if c is not None]
+    rivals = dict.fromkeys(d.rival for c in found for d in c.differences)
+    rows = tuple(
+        Row(
+            representation_label(evaluation, rival),
+            tuple(cell for m in metrics for cell in _cells(comparisons[m], rival)),
+        )
+        for rival in rivals
+    )
+    reference = representation_label(evaluation, found[0].reference)
+    return Body(rows, title=f"{FAMILY_TITLES[family]}: {reference} less")
+
+
+def _cells(comparison: MetricComparison | None, rival: str) -> tuple[Cell, Cell]:
+    differences = comparison.differences if comparison else ()
+    difference = next((d for d in differences if d.rival == rival), None)
+    return _pair(difference) if difference is not None else (UNDEFINED, UNDEFINED)
+
+
+def _pair(difference: Difference) -> tuple[Cell, Cell]:
+    mark = " ✓" if difference.counts else ""
+    between = points_between(difference.family_low, difference.family_high)
+    return (
+        Cell(points(difference.value) + mark, note=between),
+        Cell(probability(difference.p_holm)),
+    )

@@ -1,0 +1,112 @@
+"""Whom a run was trained on: recorded with it, so that nobody is tested unawares."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deaps.methods import load_method
+from deaps.sampling.sampler import Sampler, open_sampler
+from deaps.training.run_folder import Run
+from storage.atomic import replacing
+from storage.digest import digest_of
+from storage.snapshot import open_index
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+TRAINED_ON_NAME = "trained_on.json"
+_HASH_LENGTH = 12
+
+_NAMES = """
+SELECT r.dataset || '/' || r.subject AS subject, coalesce(s.content, '') AS content
+FROM recordings r
+LEFT JOIN (
+    SELECT recording_id, string_agg(sha256, ' ' ORDER BY path) AS content
+    FROM sources WHERE role = 'signal' GROUP BY recording_id
+) s USING (recording_id)
+WHERE list_contains($ids, r.recording_id)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedOn:
+    """People and recordings that a training could draw from."""
+
+    subjects: frozenset[str]
+    """As ``dataset/subject``."""
+    recordings: frozenset[str]
+    """Digests of their signals; copies of a recording under another name have the same."""
+
+    def __or__(self, other: TrainedOn) -> TrainedOn:
+        return TrainedOn(self.subjects | other.subjects, self.recordings | other.recordings)
+
+    @property
+    def digest(self) -> str:
+        """Digest of all of it."""
+        return digest_of(sorted(self.subjects), sorted(self.recordings))
+
+    def metadata(self) -> dict[str, str]:
+        """Return what an encoder's file says of it: hashes, because names may be restricted."""
+        return {
+            "trained_on": self.digest,
+            "trained_subjects": _joined(self.subjects),
+            "trained_recordings": _joined(self.recordings),
+        }
+
+    def shared_subjects(self, names: Iterable[str]) -> frozenset[str]:
+        """Return which of some people it was trained on."""
+        return self.subjects & frozenset(names)
+
+    def shared_recordings(self, contents: Iterable[str]) -> frozenset[str]:
+        """Return which of some recordings it was trained on."""
+        return self.recordings & frozenset(contents)
+
+
+def short_hash(name: str) -> str:
+    """Return the hash by which an encoder's file knows a person or a recording."""
+    return hashlib.sha256(name.encode()).hexdigest()[:_HASH_LENGTH]
+
+
+def drawn_from(sampler: Sampler, index: Path) -> TrainedOn:
+    """Return whom a sampler can draw: all usable recordings of every subject that qualifies."""
+    pool = sampler.pool
+    return _named(pool.recording_ids[np.isin(pool.subjects, sampler.subjects)], index)
+
+
+def keep_trained_on(run: Run, sampler: Sampler) -> None:
+    """Write whom a run is trained on into its folder, before its first step."""
+    if not (run.folder / TRAINED_ON_NAME).exists():
+        found = drawn_from(sampler, run.index)
+        values = {"subjects": sorted(found.subjects), "recordings": sorted(found.recordings)}
+        with replacing(run.folder / TRAINED_ON_NAME) as temporary:
+            temporary.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+
+
+def read_trained_on(run: Run) -> TrainedOn:
+    """Return whom a run was trained on; of a run from before this was kept, found anew."""
+    try:
+        values = json.loads((run.folder / TRAINED_ON_NAME).read_bytes())
+    except FileNotFoundError:
+        plan = run.plan
+        views = load_method(plan.method).views
+        sampler = open_sampler(run.index, views, plan.sampling, batch=1, seed=0)
+        return drawn_from(sampler, run.index)
+    return TrainedOn(frozenset(values["subjects"]), frozenset(values["recordings"]))
+
+
+def _named(recording_ids: NDArray[np.int32], index: Path) -> TrainedOn:
+    with open_index(index) as connection:
+        rows = connection.execute(_NAMES, {"ids": recording_ids.tolist()}).fetchall()
+    subjects = frozenset(subject for subject, _ in rows)
+    return TrainedOn(subjects, frozenset(content for _, content in rows if content))
+
+
+def _joined(names: Iterable[str]) -> str:
+    return " ".join(sorted(map(short_hash, names)))

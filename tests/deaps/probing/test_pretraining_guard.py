@@ -1,0 +1,106 @@
+"""Nobody is tested whom an encoder was trained on, unless the benchmark declares it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deaps.config import BenchmarkSettings
+from deaps.evaluation import DatasetLabels
+from deaps.models.encoder_file import read_about
+from deaps.probing.plan import Plan, plan_benchmarks
+from deaps.probing.pretraining_guard import guard_plans
+from deaps.train import train_run
+from deaps.training.checkpoints import encoder_files
+from deaps.training.run_folder import Run, create_run, open_run
+from deaps.training.trained_on import TRAINED_ON_NAME, TrainedOn, read_trained_on, short_hash
+from flows.config import load_settings
+from flows.experiment.plan import training_plan
+from storage.snapshot import open_index
+from tests.deaps.probing.labelled_store import make_labelled_store
+
+NOBODY = TrainedOn(frozenset(), frozenset())
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_labelled_store(tmp_path_factory.mktemp("guarded"))
+
+
+@pytest.fixture(scope="module")
+def plans(store: Path) -> dict[str, Plan]:
+    with open_index(store) as index:
+        return plan_benchmarks(index, BenchmarkSettings(), {}, DatasetLabels())[0]
+
+
+@pytest.fixture(scope="module")
+def run(store: Path) -> Run:
+    """PCLR, trained for a step on people of SHHS."""
+    overrides = [
+        'sampling.datasets=["shhs"]', "training.batch=4", "training.iterations=1",
+        f"store.root={store}",
+    ]  # fmt: skip
+    made = create_run(store, training_plan(load_settings(overrides=overrides), "pclr"))
+    return train_run(made.folder, device="cpu")
+
+
+def test_a_run_keeps_whom_it_was_trained_on(run: Run) -> None:
+    kept = read_trained_on(run)
+    assert kept.subjects
+    assert {name.split("/")[0] for name in kept.subjects} == {"shhs"}
+    assert len(kept.recordings) >= len(kept.subjects)
+
+
+def test_what_an_older_run_did_not_keep_is_found_in_its_index(run: Run) -> None:
+    kept = read_trained_on(run)
+    (run.folder / TRAINED_ON_NAME).unlink()
+    assert read_trained_on(open_run(run.folder)) == kept
+
+
+def test_an_encoders_file_knows_people_by_hashes_alone(run: Run) -> None:
+    (*_, (_, path)) = encoder_files(run.folder)
+    about, kept = read_about(path), read_trained_on(run)
+    assert about["trained_on"] == kept.digest
+    assert about["trained_subjects"].split() == sorted(map(short_hash, kept.subjects))
+    assert about["trained_recordings"].split() == sorted(map(short_hash, kept.recordings))
+    assert not any(name in str(about) for name in kept.subjects)
+
+
+def test_a_benchmark_that_tests_trained_people_is_refused(plans: dict[str, Plan]) -> None:
+    plan = plans["afib-loo"]
+    tested = plan.examples.subjects[plan.tested]
+    leaking = TrainedOn(frozenset({str(tested[0])}), frozenset())
+    guarded = guard_plans(plans, {"deaps": NOBODY, "pclr": leaking})
+    n = len(np.unique(tested))
+    assert guarded.refused["afib-loo"].startswith(
+        f"refused, because 1 of {n} tested people were in the pre-training of pclr"
+    )
+    assert "afib-loo" not in guarded.plans
+    assert {"gender", "challenge2017"} <= set(guarded.plans)
+
+
+def test_a_copy_of_a_tested_recording_under_another_name_is_found(plans: dict[str, Plan]) -> None:
+    plan = plans["challenge2017"]
+    content = str(plan.examples.contents[plan.tested[0]])
+    guarded = guard_plans(plans, {"deaps": TrainedOn(frozenset(), frozenset({content}))})
+    assert "tested recordings were in the pre-training of deaps" in guarded.refused["challenge2017"]
+
+
+def test_people_who_are_only_fitted_on_may_be_trained_on(plans: dict[str, Plan]) -> None:
+    plan = plans["afib-transfer"]
+    fitted = set(plan.examples.subjects) - set(plan.examples.subjects[plan.tested])
+    guarded = guard_plans(
+        {"afib-transfer": plan}, {"deaps": TrainedOn(frozenset(fitted), frozenset())}
+    )
+    assert guarded.refused == {}
+
+
+def test_a_benchmark_that_declares_it_is_run_and_says_so(plans: dict[str, Plan], run: Run) -> None:
+    guarded = guard_plans(plans, {"pclr": read_trained_on(run)})
+    assert "gender" in guarded.plans
+    assert guarded.seen["gender"].endswith(
+        "were in the pre-training of pclr, without labels; the benchmark declares it."
+    )
+    assert guarded.refused == {}
