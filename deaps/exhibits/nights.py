@@ -30,10 +30,12 @@ SELECT start_s, duration_s, kind FROM events
 WHERE recording_id = $recording_id ORDER BY start_s, kind
 """
 _TYPICAL = """
-SELECT r.recording_id
-FROM recordings r JOIN events_by_recording e USING (recording_id)
-WHERE r.dataset = $dataset AND r.status = 'ok' AND r.n_windows > 0
-ORDER BY e.ahi, r.name
+SELECT recording_id, ahi FROM events_by_recording JOIN recordings USING (recording_id)
+WHERE recordings.dataset = $dataset AND n_windows > 0 AND ahi IS NOT NULL
+ORDER BY ahi, recordings.name
+"""
+_DATASET = """
+SELECT dataset FROM stage_by_recording GROUP BY dataset ORDER BY count(*) DESC, dataset LIMIT 1
 """
 
 
@@ -74,10 +76,16 @@ def night_page(
     )
 
 
-def example_nights(index: DuckDBPyConnection, dataset: str) -> list[int]:
-    """Return two scored nights of a data set: of a median and of the highest apnea index."""
-    ids = [number for (number,) in index.execute(_TYPICAL, {"dataset": dataset}).fetchall()]
-    return list(dict.fromkeys([ids[len(ids) // 2], ids[-1]])) if ids else []
+def scored_dataset(index: DuckDBPyConnection) -> str | None:
+    """Return the data set with the most scored recordings, None where nothing is scored."""
+    row = index.execute(_DATASET).fetchone()
+    return str(row[0]) if row else None
+
+
+def example_nights(index: DuckDBPyConnection, dataset: str) -> list[tuple[int, float]]:
+    """Return two scored nights of a data set: of the median and of the highest apnea index."""
+    nights = index.execute(_TYPICAL, {"dataset": dataset}).fetchall()
+    return list(dict.fromkeys([nights[len(nights) // 2], nights[-1]])) if nights else []
 
 
 def _components(
