@@ -179,6 +179,8 @@ def figures(
         strips=exhibits.strips,
         quality_examples=exhibits.quality_examples,
         map=exhibits.map,
+        nights=exhibits.nights,
+        quality_grades=exhibits.quality_grades,
         absent=exhibits.absent + state.missing,
         provenance=provenance(settings, index, context.files, labels, (), ""),
     )
