@@ -342,6 +342,52 @@ class QualityExample(Record):
     strip: Strip
 
 
+class NightStage(Record):
+    """A stretch of one sleep stage, in seconds from the recording's start."""
+
+    start_s: float
+    duration_s: float
+    stage: str
+
+
+class NightEvent(Record):
+    """A scored event, in seconds from the recording's start."""
+
+    start_s: float
+    duration_s: float
+    kind: str
+
+
+class NightPage(Record):
+    """One recording from start to end; what is of windows has one value for each, in order."""
+
+    title: str
+    window_s: float
+    quality: tuple[str, ...]
+    heart_rate: tuple[float | None, ...]
+    """Beats/min; None where a window has fewer than two beats."""
+    stages: tuple[NightStage, ...] = ()
+    events: tuple[NightEvent, ...] = ()
+    representation: str = ""
+    components: tuple[tuple[float | None, ...], ...] = ()
+    """First principal components of the representation, each in its standard deviations."""
+
+
+class QualityGrades(Record):
+    """The share of Unacceptable windows beside a technician's grade of the same recording."""
+
+    dataset: str
+    grade: tuple[float, ...]
+    share: tuple[float, ...]
+    """Of Unacceptable windows, for each recording with a grade."""
+    correlation: float | None
+    """Spearman's rank correlation; None where one of the two does not vary."""
+    low: float | None = None
+    high: float | None = None
+    """95 % interval over draws of people."""
+    subjects: int = 0
+
+
 class EmbeddingMap(Record):
     """Windows laid out in two dimensions so that neighbours stay neighbours."""
 
@@ -441,6 +487,8 @@ class Evaluation(Record):
     title: str
     datasets: dict[str, str] = {}
     """Name for people of each data set, by the key that the rest of the document uses."""
+    synthetic: tuple[str, ...] = ()
+    """Data sets that `deaps synth` made: no person was recorded."""
     representations: tuple[Representation, ...]
     benchmarks: tuple[BenchmarkRecord, ...]
     few_labels: tuple[FewLabelCurve, ...] = ()
@@ -454,6 +502,9 @@ class Evaluation(Record):
     """One subject normal and in AFib, then a second subject."""
     quality_examples: tuple[QualityExample, ...] = ()
     map: EmbeddingMap | None = None
+    nights: tuple[NightPage, ...] = ()
+    """Example nights with their sleep stages."""
+    quality_grades: tuple[QualityGrades, ...] = ()
     trials: tuple[Trial, ...] = ()
     absent: tuple[str, ...] = ()
     """What could not be shown, and why: "pca: no data at ..."."""

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -44,9 +45,18 @@ from storage.errors import DeapsError
 CONFIG_NAME = "deaps.toml"
 CONFIG_VARIABLE = "DEAPS_CONFIG"
 
+
+def _refuse_empty(root: Any) -> Any:
+    """Refuse an empty path, which would mean the working folder."""
+    if root == "":
+        raise ValueError("the folder is empty; give a path, or leave the data set out")
+    return root
+
+
 DataRoot = Annotated[
     Path | None,
     Field(strict=False),
+    BeforeValidator(_refuse_empty),
     AfterValidator(lambda path: path and path.expanduser()),
 ]
 
@@ -346,6 +356,8 @@ def parse_override(text: str) -> dict[str, Any]:
     parts = key.strip().split(".")
     if not separator or not all(parts):
         raise ConfigError(f"--set {text!r} is not section.key=value, e.g. store.root=/data/store")
+    if not value.strip():
+        raise ConfigError(f"--set {text!r} has no value; leave the setting out to have its default")
     try:
         parsed: Any = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:

@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from deaps.embed import embed_dataset, embed_windows, embedding_table
-from deaps.models.encoder_file import load_encoder, normalisation_of
+from deaps.models.encoder_file import load_encoder, normalisation_of, require_chain
 from deaps.training.device import choose_device
 from flows.config import Settings
+from flows.ingest.publication import result_settings
 from flows.ingest.recording import reason
 from preprocessing.chain import ProcessedRecording, process
 from preprocessing.datasets import DATASETS
@@ -19,10 +20,11 @@ from preprocessing.plausibility import check_recording
 from preprocessing.recording import UnreadableRecordingError
 from storage.atomic import replacing
 from storage.errors import DeapsError
+from storage.snapshot import open_index, read_snapshot
 from storage.windows.normalisation import standardise
 
 
-def embed_source(settings: Settings, source: str, encoder: Path | None, out: Path) -> int:
+def embed_source(settings: Settings, source: str, encoder: Path | str | None, out: Path) -> int:
     """Write the representations of ``source``, a data set's name or a file; return how many.
 
     Windows that the gate rejects are left out. They are normalised as those were that the encoder
@@ -30,6 +32,8 @@ def embed_source(settings: Settings, source: str, encoder: Path | None, out: Pat
     instead. A file's windows have recording_id 0.
     """
     if source in DATASETS:
+        with open_index(settings.store.root) as index:
+            require_chain(encoder, read_snapshot(index).settings)
         return embed_dataset(
             settings.store.root,
             source,
@@ -49,9 +53,10 @@ def _processed(settings: Settings, path: Path) -> ProcessedRecording:
         raise UnreadableRecordingError(f"{path}: {reason(error)}") from None
 
 
-def _embed_file(settings: Settings, path: Path, encoder: Path | None, out: Path) -> int:
+def _embed_file(settings: Settings, path: Path, encoder: Path | str | None, out: Path) -> int:
     if not path.exists():
         raise DeapsError(f"{path} is neither a file nor one of {', '.join(DATASETS)}")
+    require_chain(encoder, result_settings(settings))
     processed = _processed(settings, path)
     rows = np.flatnonzero(~processed.gate.rejected).astype(np.int32)
     windows = processed.windows[rows].astype(np.float32)

@@ -165,6 +165,7 @@ def figures(
         id=state.name,
         title=_title(settings, labels),
         datasets=labels,
+        synthetic=synthetic_datasets(index),
         representations=with_joined(trained, judge.reference, benchmarks),
         benchmarks=benchmarks,
         few_labels=judge.curves(plans, answers),
@@ -178,6 +179,8 @@ def figures(
         strips=exhibits.strips,
         quality_examples=exhibits.quality_examples,
         map=exhibits.map,
+        nights=exhibits.nights,
+        quality_grades=exhibits.quality_grades,
         absent=exhibits.absent + state.missing,
         provenance=provenance(settings, index, context.files, labels, (), ""),
     )
@@ -272,6 +275,12 @@ def show_accuracies(records: Sequence[BenchmarkRecord]) -> None:
         key="benchmark-accuracies",
         description="Accuracy of every representation in every benchmark.",
     )
+
+
+def synthetic_datasets(index: DuckDBPyConnection) -> tuple[str, ...]:
+    """Return the data sets of a snapshot that `deaps synth` made."""
+    rows = index.execute("SELECT dataset FROM datasets WHERE synthetic ORDER BY dataset").fetchall()
+    return tuple(dataset for (dataset,) in rows)
 
 
 def _title(settings: Settings, labels: DatasetLabels) -> str:

@@ -24,6 +24,8 @@ LOGS_FOLDER = "logs"
 RUN_NAME = "run.json"
 RESULTS_NAME = "results.parquet"
 TEMPORARY_SUFFIX = ".tmp"
+SYNTHETIC_NAME = "SYNTHETIC.txt"
+"""File in the folder of a data set that ``deaps synth`` wrote."""
 
 _SLUG_LENGTH = 64
 _CLEAN = re.compile(r"[a-z0-9][a-z0-9_-]*")

@@ -18,9 +18,11 @@ from deaps.report.sections.results.benchmark import benchmark_section
 from deaps.report.sections.results.few_labels import few_labels_section
 from deaps.report.sections.results.headline import headline_section
 from deaps.report.sections.results.mean_ranks import mean_ranks_section
+from deaps.report.sections.sleep import sleep_sections
 from deaps.report.sections.strips import strips_section
 from deaps.report.sections.training import training_section
 from deaps.report.sections.trials import trials_section
+from deaps.report.synthetic import marked_synthetic
 
 
 def report_sections(evaluation: Evaluation) -> tuple[Section, ...]:
@@ -37,10 +39,11 @@ def report_sections(evaluation: Evaluation) -> tuple[Section, ...]:
         ablations_section(evaluation),
         training_section(evaluation),
         quality_section(evaluation),
+        *sleep_sections(evaluation),
         map_section(evaluation),
         trials_section(evaluation),
         deviations_section(evaluation),
         absent_section(evaluation),
         provenance_section(evaluation),
     )
-    return numbered(sections)
+    return marked_synthetic(numbered(sections), evaluation)

@@ -75,13 +75,18 @@ def embed(
 
 
 def export(
-    out: Annotated[Path, typer.Argument(help="ONNX file to write.")],
+    out: Annotated[Path, typer.Argument(help="File ending in .onnx, or folder for a model hub.")],
     encoder: Encoder = None,
 ) -> None:
-    """Write an encoder as ONNX, checked against torch.
+    """Write an encoder as ONNX, checked against torch, or as a folder for a model hub.
 
     Example: deaps export encoder.onnx --encoder store/runs/RUN/encoders/step-00030000.safetensors
     """
+    if out.suffix != ".onnx":
+        from deaps.models.hub_folder import write_hub_folder
+
+        typer.echo(f"{write_hub_folder(encoder, out)}: config.json, model.safetensors, README.md")
+        return
     from deaps.models.onnx_export import export_onnx
 
     typer.echo(f"{out}: differs from torch by at most {export_onnx(encoder, out):.1e}")

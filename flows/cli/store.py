@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from flows.cli.options import Config, Overrides, Preset, settings_from, stop
+
+_INTERRUPTED = 130
 
 
 def query(
@@ -23,8 +27,19 @@ def query(
     from flows.cli.output import ROWS_ASKED, print_csv, print_table
     from storage.query import run_query
 
-    settings = settings_from(preset, config, overrides)
-    table = run_query(settings.store.root, sql, limit=None if csv else ROWS_ASKED)
+    store = settings_from(preset, config, overrides).store
+    try:
+        table = run_query(
+            store.root,
+            sql,
+            limit=None if csv else ROWS_ASKED,
+            seconds=store.query_seconds,
+            megabytes=store.query_megabytes,
+        )
+    except KeyboardInterrupt:
+        typer.echo("deaps: stopped", err=True)
+        # A statement that does not end would keep the process at its end.
+        os._exit(_INTERRUPTED)
     (print_csv if csv else print_table)(table)
 
 
@@ -56,19 +71,53 @@ def trace(
         typer.echo(f"{name}: {value}")
 
 
+def show(
+    what: Annotated[
+        str, typer.Argument(help="A recording, RECORDING:ROW, RECORDING:ROW,ROW,ROW, or a subject.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="PNG or SVG file to write (default: one of each).")
+    ] = None,
+    encoder: Annotated[
+        Path | None, typer.Option(help="Encoder file (default: the one that is shipped).")
+    ] = None,
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Draw a night, windows of it, or a subject's visits.
+
+    Example: deaps show shhs1-200001
+    """
+    settings = settings_from(preset, config, overrides)
+    from flows.show import show as draw
+
+    for path in draw(settings, what, encoder, out):
+        typer.echo(str(path))
+
+
 def doctor(
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
     verify: Annotated[bool, typer.Option(help="Read and hash every file, too.")] = False,
+    deep: Annotated[
+        bool, typer.Option(help="Compare index, windows and data sets with each other, too.")
+    ] = False,
 ) -> None:
     """Check that the store is whole; exit with 1 if it is not.
 
     Example: deaps doctor --verify
     """
-    from storage.care.doctor import check_store
+    settings = settings_from(preset, config, overrides)
+    if deep:
+        from flows.ingest.deep_check import check_deeply
 
-    findings = check_store(settings_from(preset, config, overrides).store.root, verify=verify)
+        findings = list(check_deeply(settings))
+    else:
+        from storage.care.doctor import check_store
+
+        findings = check_store(settings.store.root, verify=verify)
     errors = sum(finding.is_error for finding in findings)
     for finding in findings:
         typer.echo(str(finding))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,6 @@ import numpy as np
 
 from flows.ingest.job import Job, stat_source
 from flows.ingest.scoring import add_scoring
-from flows.monitoring.event_log import describe_error
 from preprocessing.chain import ProcessedRecording, process
 from preprocessing.config import ALGORITHM_VERSION
 from preprocessing.plausibility import check_recording, reading_memory
@@ -110,8 +110,10 @@ def reason(error: Exception) -> str:
             text = "no permission to read the file"
         case MemoryError():
             text = "not enough memory to read the file"
+        case OSError() if error.errno is not None:
+            text = f"cannot be read: {os.strerror(error.errno)}"
         case _:
-            text = f"cannot be read: {describe_error(error)}"
+            text = "damaged: its content is none that a reader of its format expects"
     return text[:_REASON_LENGTH]
 
 

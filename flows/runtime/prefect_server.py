@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flows.runtime.lifeline import TiedSubprocess
 from storage.atomic import replacing
 from storage.errors import DeapsError
 from storage.processes import command_words
@@ -82,8 +83,11 @@ def _start_embedded() -> str | None:
 
     Prefect waits its whole time limit also for a process that has ended, so we look ourselves.
     """
+    from prefect.server.api import server as server_module
     from prefect.server.api.server import SubprocessASGIServer
 
+    # So that no kill of ours leaves it: Prefect starts it with the module that it has imported.
+    setattr(server_module, "subprocess", TiedSubprocess())  # noqa: B010 - no name that it exports
     server = SubprocessASGIServer()
     log = prefect_home() / _EMBEDDED_LOG
     with _standard_error_to(log):

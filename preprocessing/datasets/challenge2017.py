@@ -42,10 +42,10 @@ class Challenge2017(DataSet):
 
     def find(self, root: Path) -> Iterator[FoundRecording]:
         """Yield each record once, training first; a record is a subject of its own."""
-        training = dict(_records(root, _TRAINING if (root / _TRAINING).is_dir() else ""))
-        validation = dict(_records(root, _VALIDATION))
-        for name in [*training, *(n for n in validation if n not in training)]:
-            files = training.get(name) or validation[name]
+        training = list(_records(root, _TRAINING if (root / _TRAINING).is_dir() else ""))
+        names = {name for name, _ in training}
+        others = (record for record in _records(root, _VALIDATION) if record[0] not in names)
+        for name, files in [*training, *others]:
             yield FoundRecording(self.name, name, name, 1, files)
 
     def read(

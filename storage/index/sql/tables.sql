@@ -23,6 +23,7 @@ CREATE TABLE datasets (
     label_source VARCHAR,
     warnings VARCHAR[] NOT NULL,
     scanned_at_ns BIGINT NOT NULL,
+    synthetic BOOLEAN NOT NULL,        -- written by deaps synth: no person was recorded
     n_recordings INTEGER NOT NULL,
     n_quarantined INTEGER NOT NULL,
     n_windows BIGINT NOT NULL
