@@ -47,6 +47,8 @@ class TrainedRun(Record):
 
     name: str
     seed: int
+    encoder_sha256: str | None = None
+    """Digest of the encoder file that was evaluated."""
 
 
 class Representation(Record):
@@ -340,6 +342,52 @@ class QualityExample(Record):
     strip: Strip
 
 
+class NightStage(Record):
+    """A stretch of one sleep stage, in seconds from the recording's start."""
+
+    start_s: float
+    duration_s: float
+    stage: str
+
+
+class NightEvent(Record):
+    """A scored event, in seconds from the recording's start."""
+
+    start_s: float
+    duration_s: float
+    kind: str
+
+
+class NightPage(Record):
+    """One recording from start to end; what is of windows has one value for each, in order."""
+
+    title: str
+    window_s: float
+    quality: tuple[str, ...]
+    heart_rate: tuple[float | None, ...]
+    """Beats/min; None where a window has fewer than two beats."""
+    stages: tuple[NightStage, ...] = ()
+    events: tuple[NightEvent, ...] = ()
+    representation: str = ""
+    components: tuple[tuple[float | None, ...], ...] = ()
+    """First principal components of the representation, each in its standard deviations."""
+
+
+class QualityGrades(Record):
+    """The share of Unacceptable windows beside a technician's grade of the same recording."""
+
+    dataset: str
+    grade: tuple[float, ...]
+    share: tuple[float, ...]
+    """Of Unacceptable windows, for each recording with a grade."""
+    correlation: float | None
+    """Spearman's rank correlation; None where one of the two does not vary."""
+    low: float | None = None
+    high: float | None = None
+    """95 % interval over draws of people."""
+    subjects: int = 0
+
+
 class EmbeddingMap(Record):
     """Windows laid out in two dimensions so that neighbours stay neighbours."""
 
@@ -389,6 +437,47 @@ class Provenance(Record):
     """SHA-256 of each encoder file and the fingerprint of each data set."""
     seeds: dict[str, int]
     stages: tuple[Stage, ...]
+    settings_digest: str | None = None
+    code: str | None = None
+    """Our version, and a digest of our source files."""
+    sources: int | None = None
+    """Source files of the snapshot."""
+    sources_sha256: str | None = None
+    """Digest of the digests of all source files."""
+
+
+class RecordingChange(Record):
+    """What became of one data set's recordings between two snapshots."""
+
+    dataset: str
+    added: int
+    removed: int
+    redone: int
+    """Of the same name with other windows: the source or the settings changed."""
+
+
+class FigureChange(Record):
+    """A figure in two reports."""
+
+    benchmark: str
+    representation: str
+    metric: str
+    before: float
+    after: float
+
+
+class SnapshotChange(Record):
+    """What changed since the last report of the same experiment on another snapshot."""
+
+    report: str
+    """The report that it is compared with."""
+    before: str
+    after: str
+    """Ids of the snapshots."""
+    recordings: tuple[RecordingChange, ...]
+    """Of data sets in which something changed."""
+    figures: tuple[FigureChange, ...]
+    """That moved, the farthest first."""
 
 
 class Evaluation(Record):
@@ -398,6 +487,8 @@ class Evaluation(Record):
     title: str
     datasets: dict[str, str] = {}
     """Name for people of each data set, by the key that the rest of the document uses."""
+    synthetic: tuple[str, ...] = ()
+    """Data sets that `deaps synth` made: no person was recorded."""
     representations: tuple[Representation, ...]
     benchmarks: tuple[BenchmarkRecord, ...]
     few_labels: tuple[FewLabelCurve, ...] = ()
@@ -411,9 +502,13 @@ class Evaluation(Record):
     """One subject normal and in AFib, then a second subject."""
     quality_examples: tuple[QualityExample, ...] = ()
     map: EmbeddingMap | None = None
+    nights: tuple[NightPage, ...] = ()
+    """Example nights with their sleep stages."""
+    quality_grades: tuple[QualityGrades, ...] = ()
     trials: tuple[Trial, ...] = ()
     absent: tuple[str, ...] = ()
     """What could not be shown, and why: "pca: no data at ..."."""
+    change: SnapshotChange | None = None
     provenance: Provenance
 
     def representation(self, name: str) -> Representation:

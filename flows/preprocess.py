@@ -8,7 +8,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.config import Settings
 from flows.ingest.refresh import BATCHES_AT_ONCE, StoreRefresh, refresh_store
-from flows.runtime.flow_start import handed_scan, start_flow
+from flows.runtime.flow_start import StageParameters, handed_scan, is_stage, start_flow
 from flows.runtime.orchestration import in_flow
 
 CHANGED_EVENT = "deaps.dataset.changed"
@@ -34,7 +34,8 @@ def preprocess(
     refresh = refresh_store(settings, handed_scan(), only=only or (), verify=verify)
     if refresh.changed:
         emit_change(settings, refresh)
-    follow_change(settings)
+    if not is_stage():
+        follow_change(settings, StageParameters(preset, config, overrides))
     return refresh
 
 
@@ -56,7 +57,7 @@ def emit_change(settings: Settings, refresh: StoreRefresh) -> None:
     )
 
 
-def follow_change(settings: Settings) -> None:
+def follow_change(settings: Settings, parameters: StageParameters) -> None:
     """Train, or train and evaluate, as ``refresh.then`` says; what is done is left alone.
 
     Also where this run changed nothing: one before it may have been killed after its change.
@@ -64,10 +65,10 @@ def follow_change(settings: Settings) -> None:
     if settings.refresh.then == "nothing":
         return
     # Imported here: the later stages import torch, and the pipeline imports this stage.
-    from flows.evaluate import link_report
     from flows.pipeline import train_and_report, train_experiment
+    from flows.report import link_report
 
     if settings.refresh.then == "train":
-        train_experiment(settings)
+        train_experiment(settings, parameters)
     else:
-        link_report(settings, train_and_report(settings))
+        link_report(settings, train_and_report(settings, parameters))

@@ -27,6 +27,7 @@ from flows.runtime.prefect_server import (
     prefect_home,
     require_server,
 )
+from flows.runtime.silent_runs import ensure_automation
 
 if TYPE_CHECKING:
     from prefect.deployments.runner import RunnerDeployment
@@ -61,6 +62,7 @@ def serve(
         ]
         for deployment in deployments():
             say(f"offering {deployment.flow}/{deployment.name}")
+        ensure_automation()
         # Prefect's own handler of SIGTERM forgets to await this.
         warnings.filterwarnings("ignore", "coroutine 'Runner.astop' was never", RuntimeWarning)
         # One run at a time: on one machine two would only share its cores and wait for locks.

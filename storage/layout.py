@@ -15,6 +15,7 @@ LOCK_NAME = ".lock"
 WRITERS_LOCK_NAME = ".writers.lock"
 TRAINER_LOCK_NAME = ".lock"
 IN_PROCESS_MARK = ".in-process"
+STORE_ID_NAME = "store-id"
 WINDOWS_FOLDER = "windows"
 RUNS_FOLDER = "runs"
 CHECKPOINTS_FOLDER = "checkpoints"
@@ -23,6 +24,8 @@ LOGS_FOLDER = "logs"
 RUN_NAME = "run.json"
 RESULTS_NAME = "results.parquet"
 TEMPORARY_SUFFIX = ".tmp"
+SYNTHETIC_NAME = "SYNTHETIC.txt"
+"""File in the folder of a data set that ``deaps synth`` wrote."""
 
 _SLUG_LENGTH = 64
 _CLEAN = re.compile(r"[a-z0-9][a-z0-9_-]*")

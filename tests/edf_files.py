@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 RECORD_COUNT = slice(236, 244)
 START_DATE = slice(168, 176)
+START_TIME = slice(176, 184)
 MAGIC = slice(0, 8)
 
 

@@ -12,13 +12,17 @@ from numpy.typing import NDArray
 
 from deaps import evaluation
 from deaps.benchmarks.afib_windows import CLASSES
+from deaps.embed import embed_windows
 from deaps.exhibits import NotShownError
 from deaps.exhibits.curves import training_curve
 from deaps.exhibits.evolution import evolution_exhibit
+from deaps.exhibits.nights import example_nights, night_page, scored_dataset
 from deaps.exhibits.pca import pca_exhibit
 from deaps.exhibits.point_map import embedding_map
 from deaps.exhibits.quality_examples import quality_counts, quality_examples
+from deaps.exhibits.quality_grades import quality_grades
 from deaps.exhibits.strips import CAPTIONS, choose_strips, strip
+from deaps.models.encoder_file import load_encoder
 from deaps.probing.examples import Windows
 from deaps.probing.features import read_features
 from deaps.probing.plan import Plan
@@ -50,6 +54,8 @@ class Exhibits:
     strips: tuple[evaluation.Strip, ...]
     quality_examples: tuple[evaluation.QualityExample, ...]
     map: evaluation.EmbeddingMap | None
+    nights: tuple[evaluation.NightPage, ...]
+    quality_grades: tuple[evaluation.QualityGrades, ...]
     absent: tuple[str, ...]
 
 
@@ -83,6 +89,8 @@ class ExhibitMaker:
                 self.index, self.store, labels=self.labels, seed=self.seed
             ),
             map=self.map(),
+            nights=self.nights(),
+            quality_grades=quality_grades(self.index, seed=self.seed),
             absent=tuple(self.absent),
         )
 
@@ -192,6 +200,28 @@ class ExhibitMaker:
             examples.subjects,
             seed=self.seed,
         )
+
+    def nights(self) -> tuple[evaluation.NightPage, ...]:
+        """Return two scored nights with the first method's representation, if there is one."""
+        dataset = scored_dataset(self.index)
+        encoder = next((file for file in self._last() if file.source.kind == "encoder"), None)
+        pages = []
+        for recording_id, ahi in example_nights(self.index, dataset) if dataset else ():
+            embeddings = None
+            if encoder is not None and encoder.source.encoder is not None:
+                windows = self.store.read_recording(recording_id)
+                embeddings = embed_windows(load_encoder(encoder.source.encoder), windows)
+            pages.append(
+                night_page(
+                    self.index,
+                    recording_id,
+                    # Never the recording's name: a report may leave the house.
+                    title=f"{self.labels[dataset or '']}, {ahi:.0f} apneas and hypopneas an hour",
+                    representation=encoder.representation if encoder else "",
+                    embeddings=embeddings,
+                )
+            )
+        return tuple(pages)
 
     def _tried(
         self, what: str, make: Callable[P, T], *args: P.args, **kwargs: P.kwargs

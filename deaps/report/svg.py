@@ -24,7 +24,7 @@ CLASS_MARK = "class:"
 """Start of an artist's gid that gives its element a class of the page's style sheet."""
 _LONG_PATH = 2000
 
-_SETTINGS: Any = {
+DRAWING_SETTINGS: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "deaps",  # ids are renamed below; without it they would be random
     "text.parse_math": False,  # a dollar sign in a label is a dollar sign
@@ -88,7 +88,7 @@ def inline_svg(
 
 def _drawn(draw: Callable[[Figure], None], width: float, height: float) -> str:
     stream = io.StringIO()
-    with rc_context(_SETTINGS), warnings.catch_warnings():
+    with rc_context(DRAWING_SETTINGS), warnings.catch_warnings():
         # Widths are estimated with matplotlib's font; the browser has glyphs that it lacks.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure = Figure(

@@ -26,6 +26,7 @@ from storage.digest import digest_of, file_sha256
 from storage.errors import DeapsError
 from storage.index_digest import write_digests
 from storage.layout import INDEX_NAME, RUN_NAME, RUNS_FOLDER, index_path
+from storage.packages import code_version
 from storage.snapshot import open_index, read_snapshot
 
 CONFIG_NAME = "config.toml"
@@ -160,6 +161,7 @@ def finish_run(run: Run, **facts: Any) -> None:
         "finished_at": _now(),
         "iterations": run.plan.iterations,
         "config": run.plan.identity(),
+        "code": code_version(),
     } | facts
     with replacing(run.folder / RUN_NAME) as temporary:
         temporary.write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")

@@ -13,7 +13,7 @@ from flows.cli.options import (
     Overrides,
     Preset,
     Strict,
-    config_text,
+    flow_arguments,
     flow_context,
     settings_from,
 )
@@ -113,9 +113,7 @@ def preprocess(
 
             run_flow(
                 preprocess_flow,
-                preset=preset,
-                config=config_text(config),
-                overrides=overrides,
+                **flow_arguments(preset, config, overrides),
                 only=only,
                 verify=verify,
             )

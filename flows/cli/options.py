@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
 
 import typer
 
@@ -78,9 +78,12 @@ def settings_from(preset: str | None, config: Path | None, overrides: list[str] 
     return load_settings(preset=preset, config=config, overrides=overrides or ())
 
 
-def config_text(config: Path | None) -> str | None:
-    """Return the configuration file's path as a flow's parameter, which is JSON."""
-    return str(config) if config else None
+def flow_arguments(
+    preset: str | None, config: Path | None, overrides: list[str] | None
+) -> dict[str, Any]:
+    """Return where settings come from, as a flow's parameters, which are JSON."""
+    text = str(config) if config else None
+    return {"preset": preset, "config": text, "overrides": overrides}
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -40,6 +41,59 @@ def query(
         # A statement that does not end would keep the process at its end.
         os._exit(_INTERRUPTED)
     (print_csv if csv else print_table)(table)
+
+
+def trace(
+    what: Annotated[
+        str, typer.Argument(help="A report, or a window: dataset/recording/row.", metavar="WHAT")
+    ],
+    figure: Annotated[
+        str | None, typer.Argument(help="With a report: benchmark/representation[/metric].")
+    ] = None,
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Name what a figure of a report, or a window, comes from.
+
+    The report ``newest`` is the last one.
+
+    Example: deaps trace newest afib-transfer/deaps/accuracy
+    """
+    from flows.experiment.lineage import trace_figure, trace_window
+
+    root = settings_from(preset, config, overrides).store.root
+    if figure is None:
+        lines = trace_window(root, what)
+    else:
+        lines = trace_figure(root, None if what == "newest" else what, figure)
+    for name, value in lines:
+        typer.echo(f"{name}: {value}")
+
+
+def show(
+    what: Annotated[
+        str, typer.Argument(help="A recording, RECORDING:ROW, RECORDING:ROW,ROW,ROW, or a subject.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="PNG or SVG file to write (default: one of each).")
+    ] = None,
+    encoder: Annotated[
+        Path | None, typer.Option(help="Encoder file (default: the one that is shipped).")
+    ] = None,
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Draw a night, windows of it, or a subject's visits.
+
+    Example: deaps show shhs1-200001
+    """
+    settings = settings_from(preset, config, overrides)
+    from flows.show import show as draw
+
+    for path in draw(settings, what, encoder, out):
+        typer.echo(str(path))
 
 
 def doctor(
@@ -97,6 +151,9 @@ def status(
     config: Config = None,
     overrides: Overrides = None,
     json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Show stages, runs and workers until Ctrl-C.")
+    ] = False,
 ) -> None:
     """Show what is published and running, disk use and problems.
 
@@ -109,6 +166,11 @@ def status(
     from flows.monitoring.status import store_status
     from flows.runtime.console import console
 
+    if watch:
+        from flows.cli.status_watch import watch as watch_store
+
+        watch_store(root, console())
+        return
     state = store_status(root)
     if json:
         typer.echo(as_json(state))

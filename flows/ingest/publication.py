@@ -12,6 +12,7 @@ from flows.ingest.scoring import Rescoring
 from preprocessing.recording import CohortTables, Facts, FoundRecording
 from storage.cycle_collector import cycle_collector_paused
 from storage.index.identity import RecordingKey
+from storage.layout import SYNTHETIC_NAME
 from storage.publish import publish
 from storage.schema import DatasetRow, RecordingRow, Scoring, SubjectRow
 from storage.snapshot import Snapshot
@@ -130,4 +131,5 @@ def _dataset_row(
         label_source=tables.source,
         warnings=(*tables.warnings, *subject_warnings, *dataset.warnings),
         scanned_at_ns=dataset.scanned_at_ns,
+        synthetic=(dataset.job.root / SYNTHETIC_NAME).is_file(),
     )

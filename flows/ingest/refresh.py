@@ -30,6 +30,7 @@ from flows.runtime.artifacts import leave_table
 from flows.runtime.console import say
 from flows.runtime.dask_pool import worker_pool
 from flows.runtime.orchestration import in_flow, opaque, stage_task
+from flows.runtime.shared_store import warn_of_locks
 from preprocessing.recording import FoundRecording
 from storage.index.identity import RecordingKey
 from storage.layout import IN_PROCESS_MARK
@@ -94,6 +95,8 @@ def refresh_store(
     Workers are started unless ``client`` brings them.
     """
     log = EventLog(settings.store.root)
+    if settings.execution.cluster == "slurm" or settings.execution.dask_address:
+        warn_of_locks(settings.store.root)
     with writer_lock(settings.store.root, say_waiting=say), log.stage(PREPROCESS):
         is_current = earlier is not None and earlier.is_current(settings.store.root)
         scanned = earlier if earlier and is_current else scan(settings, only, verify=verify)
@@ -142,7 +145,8 @@ def is_small(settings: Settings, todo: Sequence[tuple[Job, FoundRecording]]) -> 
     a process died in it: workers find out which recording it was.
     """
     execution = settings.execution
-    if execution.dask_address is not None or len(todo) > execution.batch_recordings:
+    is_here = execution.dask_address is None and execution.cluster == "local"
+    if not is_here or len(todo) > execution.batch_recordings:
         return False
     size = sum(_source_bytes(job.root, recording) for job, recording in todo)
     return size <= execution.chunk_megabytes * 1e6 and not _mark(settings).exists()

@@ -7,6 +7,7 @@ they are called directly. Nothing here imports Prefect before it has to: that ta
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from functools import cached_property, partial, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from flows.runtime.console import say
+from storage.errors import DeapsError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -104,13 +106,33 @@ def _raiser(error: Exception) -> Callable[[], Any]:
     return fail
 
 
-def call_stage(flow: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+def call_stage(flow: Callable[..., R], **parameters: Any) -> R:
     """Call a flow as a sub-flow of the one that runs, or just its function outside of one."""
-    function: Callable[P, R] = flow if in_flow() else cast("Any", flow).fn
-    return function(*args, **kwargs)
+    function: Callable[..., R] = flow if in_flow() else cast("Any", flow).fn
+    return function(**parameters)
 
 
-def run_flow(flow: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+def named(flow: Callable[P, R], name: str) -> Callable[P, R]:
+    """Return a flow whose runs have a name of their own in Prefect's pages."""
+    renamed: Callable[P, R] = cast("Any", flow).with_options(flow_run_name=name)
+    return renamed
+
+
+def skip_stage(name: str, why: str) -> None:
+    """Show a stage with nothing to do in Prefect's pages, without importing what it would need."""
+    if not in_flow():
+        return
+    from prefect import flow
+    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+    from prefect.states import Completed
+
+    skipped = flow(name=name, flow_run_name=f"{name.removeprefix('deaps-')}: nothing to do")
+    # Prefect waits up to a second for a run's heart to stop.
+    with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+        skipped(lambda: Completed(name="Skipped", message=why))()
+
+
+def run_flow(flow: Callable[..., R], **parameters: Any) -> R:
     """Run a flow; without a server that answers, say so in a line and do its work all the same.
 
     A server that goes away in the middle is no different: the work is called once more, and
@@ -120,11 +142,25 @@ def run_flow(flow: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
 
     from flows.runtime.prefect_server import server_problem
 
+    _leave_known_errors_to_us()
     if problem := server_problem():
         say(f"{problem}; working without Prefect")
-        return call_stage(flow, *args, **kwargs)
+        return call_stage(flow, **parameters)
     try:
-        return flow(*args, **kwargs)
+        return flow(**parameters)
     except HTTPError as error:
         say(f"Prefect's server is gone ({type(error).__name__}); going on without it")
-        return call_stage(flow, *args, **kwargs)
+        return call_stage(flow, **parameters)
+
+
+def _leave_known_errors_to_us() -> None:
+    """Keep Prefect from printing the traceback of an error that a person can mend.
+
+    The command prints its message in one line; a fault of ours keeps its traceback.
+    """
+    for name in ("prefect.flow_runs", "prefect.task_runs"):
+        logging.getLogger(name).addFilter(_is_unknown)
+
+
+def _is_unknown(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], DeapsError))

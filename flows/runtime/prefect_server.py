@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -136,6 +137,8 @@ def _start(server: SubprocessASGIServer, failures: list[Exception]) -> None:
 
 def remember_server() -> None:
     """Note the pid of this process's embedded server, for the run after a kill."""
+    if "prefect.server.api.server" not in sys.modules:  # importing it takes seconds
+        return
     from prefect.server.api.server import SubprocessASGIServer
 
     process = SubprocessASGIServer().server_process

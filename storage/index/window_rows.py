@@ -20,22 +20,32 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _MEASURED = (
-    'recording_id, "row", start_s, quality::quality_class AS quality, '
-    "quality4::quality_class AS quality4, psqi, ksqi, bassqi, qsqi, hr_max, flat, clipped, "
-    "nonfinite, rhythm::rhythm_label AS rhythm, rhythm_share, hr_mean, hr_sd, time_of_day"
-)
+    "recording_id", '"row"', "start_s", "quality::quality_class", "quality4::quality_class", "psqi",
+    "ksqi", "bassqi", "qsqi", "hr_max", "flat", "clipped", "nonfinite", "rhythm::rhythm_label",
+    "rhythm_share", "hr_mean", "hr_sd", "time_of_day",
+)  # fmt: skip
 """Columns of a window that its file and its recording decide."""
 
-_SCORED = (
-    "stage::sleep_stage AS stage, old_stage::old_sleep_stage AS old_stage, stage_share, "
-    + ", ".join(EVENT_COLUMNS)
+_SCORED = {
+    "stage": "::sleep_stage",
+    "old_stage": "::old_sleep_stage",
+    "stage_share": "",
+    **dict.fromkeys(EVENT_COLUMNS, ""),
+}
+"""Columns that the scoring decides, with the cast to the new index's type."""
+
+_UNSCORED = (
+    "NULL::sleep_stage",
+    "NULL::old_sleep_stage",
+    *["NULL::FLOAT"] * (1 + len(EVENT_COLUMNS)),
 )
-"""Columns that the scoring decides."""
 
 _FROM_FILES = """
-SELECT ($ids::INTEGER[])[file_index::BIGINT + 1] AS recording_id, * EXCLUDE (rhythm, signal),
-       {rhythm} AS rhythm, {time_of_day} AS time_of_day
-FROM read_parquet($files, hive_partitioning = false)
+SELECT {measured} FROM (
+    SELECT ($ids::INTEGER[])[file_index::BIGINT + 1] AS recording_id, * EXCLUDE (rhythm, signal),
+           {rhythm} AS rhythm, {time_of_day} AS time_of_day
+    FROM read_parquet($files, hive_partitioning = false)
+)
 """
 _OWN_RHYTHM = "rhythm"
 _EITHER_RHYTHM = "coalesce(rhythm, ($rhythms::VARCHAR[])[file_index::BIGINT + 1])"
@@ -46,9 +56,9 @@ _CLOCK = (
 )
 
 _FROM_PREVIOUS = """
-FROM previous.windows
-SEMI JOIN (FROM unchanged WHERE same_scoring = {same_scoring}) USING (recording_id)
-WHERE recording_id BETWEEN {first} AND {last}
+SELECT {measured}, {columns}
+FROM previous.windows p JOIN unchanged USING (recording_id) {join}
+WHERE p.recording_id BETWEEN {first} AND {last}
 """
 
 _UNCHANGED = """
@@ -170,49 +180,59 @@ def _insert_part(
     *,
     with_previous: bool,
 ) -> None:
-    measured: list[str] = []
-    whole: list[str] = []
-    values: dict[str, Any] = {}
-    if with_previous:
-        first, last = ids
-        copy, changed = (
-            _FROM_PREVIOUS.format(same_scoring=same, first=first, last=last)
-            for same in ("true", "false")
+    if grid is not None:
+        connection.register("scored", score_windows(connection, grid))
+    if with_previous and not files:
+        # The previous table has the order that is wanted, so no sort is needed.
+        connection.execute(f"INSERT INTO windows {_from_previous(ids, scored=grid is not None)}")
+    elif files:
+        measured, values = _from_files(files)
+        parts = [_with_scoring(measured, scored=grid is not None)]
+        if with_previous:
+            parts.append(_from_previous(ids, scored=grid is not None))
+        together = " UNION ALL ".join(f"({part})" for part in parts)
+        connection.execute("SET preserve_insertion_order = false")  # saves a copy before sorting
+        # Sorting is the quickest way to a fixed order: DuckDB can keep the order of 8,444 small
+        # files, but that takes half as long again. A fixed order makes queries without ORDER BY
+        # repeatable and lets DuckDB skip the parts of the table without a wanted recording.
+        connection.execute(
+            f'INSERT INTO windows FROM ({together}) ORDER BY recording_id, "row"', values
         )
-        whole.append(f"SELECT {_MEASURED}, {_SCORED} {copy}")
-        measured.append(f"SELECT {_MEASURED} {changed}")
-    if files:
-        query, values = _from_files(files)
-        measured.append(f"SELECT {_MEASURED} FROM ({query})")  # noqa: S608 - our own names
-    if measured:
-        whole.append(_with_scoring(connection, " UNION ALL ".join(measured), grid))
-    if not whole:
-        return
-    connection.execute("SET preserve_insertion_order = false")  # saves a copy before sorting
-    # Sorting is the quickest way to a fixed order: DuckDB can keep the order of 8,444 small
-    # files, but that takes half as long again. A fixed order makes queries without ORDER BY
-    # repeatable and lets DuckDB skip the parts of the table without a wanted recording.
-    together = " UNION ALL ".join(f"({part})" for part in whole)
-    connection.execute(
-        f'INSERT INTO windows FROM ({together}) ORDER BY recording_id, "row"', values
-    )
-    connection.execute("RESET preserve_insertion_order")
+        connection.execute("RESET preserve_insertion_order")
     if grid is not None:
         connection.unregister("scored")
 
 
-def _with_scoring(connection: DuckDBPyConnection, measured: str, grid: WindowGrid | None) -> str:
+def _with_scoring(measured: str, *, scored: bool) -> str:
     """Return the query of windows with the columns of their scoring, NULL without one."""
-    if grid is None:
-        nothing = ", ".join(["NULL::FLOAT"] * len(EVENT_COLUMNS))
-        columns = f"NULL::sleep_stage, NULL::old_sleep_stage, NULL::FLOAT, {nothing}"
-        return f"SELECT *, {columns} FROM ({measured})"  # noqa: S608 - our own names
-    connection.register("scored", score_windows(connection, grid))
-    stages = _stage_name("stage", Stage, "sleep_stage")
-    old_stages = _stage_name("old_stage", OldStage, "old_sleep_stage")
-    columns = f"measured.*, {stages}, {old_stages}, stage_share, {', '.join(EVENT_COLUMNS)}"
-    joined = f'({measured}) measured LEFT JOIN scored USING (recording_id, "row")'
-    return f"SELECT {columns} FROM {joined}"  # noqa: S608 - our own names
+    columns = ", ".join(_scored_columns() if scored else _UNSCORED)
+    join = 'LEFT JOIN scored USING (recording_id, "row")' if scored else ""
+    return f"SELECT measured.*, {columns} FROM ({measured}) measured {join}"  # noqa: S608 - our own names
+
+
+def _from_previous(ids: tuple[int, int], *, scored: bool) -> str:
+    """Return the query of unchanged windows; those with another scoring get its columns."""
+    new = _scored_columns() if scored else list(_UNSCORED)
+    columns = ", ".join(
+        f"CASE WHEN same_scoring THEN p.{name}{cast} ELSE {value} END"
+        for (name, cast), value in zip(_SCORED.items(), new, strict=True)
+    )
+    return _FROM_PREVIOUS.format(
+        measured=", ".join(f"p.{column}" for column in _MEASURED),
+        columns=columns,
+        join='LEFT JOIN scored ON scored.recording_id = p.recording_id AND scored."row" = p."row"'
+        if scored
+        else "",
+        first=ids[0],
+        last=ids[1],
+    )
+
+
+def _scored_columns() -> list[str]:
+    stages = _stage_name("scored.stage", Stage, "sleep_stage")
+    old_stages = _stage_name("scored.old_stage", OldStage, "old_sleep_stage")
+    names = ("stage_share", *EVENT_COLUMNS)
+    return [stages, old_stages, *(f"scored.{name}" for name in names)]
 
 
 def _stage_name(column: str, names: type[Stage] | type[OldStage], kind: str) -> str:
@@ -234,6 +254,12 @@ def _from_files(files: Sequence[WindowFile]) -> tuple[str, dict[str, Any]]:
     if has_clock:
         values["clocks"] = clocks
     return _FROM_FILES.format(
+        measured=", ".join(_named(column) for column in _MEASURED),
         rhythm=_EITHER_RHYTHM if has_rhythm else _OWN_RHYTHM,
         time_of_day=_CLOCK if has_clock else _NO_CLOCK,
     ), values
+
+
+def _named(column: str) -> str:
+    """Return a column under its own name, which a cast would take from it."""
+    return f"{column} AS {column.partition('::')[0]}"

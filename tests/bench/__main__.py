@@ -25,7 +25,9 @@ BENCHES = (
     "sampling",
     "training",
     "classification",
+    "evidence",
     "operations",
+    "pools",
 )
 RESULTS = Path("bench.json")
 

@@ -44,7 +44,7 @@ def train(settings: Settings) -> None:
 def evaluate(settings: Settings) -> None:
     """Measure and write the page: outside of a flow run its tasks are plain calls."""
     from flows.evaluate import evaluate_all
-    from flows.report import write_page
+    from flows.experiment.page import write_page
 
     write_page(evaluate_all(settings))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from flows import evaluate, pipeline
+from flows import pipeline, report
 from flows import preprocess as stage
 from flows.config import ConfigError
 from flows.ingest import refresh as ingest
@@ -25,11 +25,11 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     calls: list[Any] = []
     monkeypatch.setattr(stage, "emit_event", lambda **event: calls.append(event))
     monkeypatch.setattr(stage, "in_flow", lambda: True)
-    monkeypatch.setattr(pipeline, "train_experiment", lambda settings: calls.append("train"))
+    monkeypatch.setattr(pipeline, "train_experiment", lambda *_: calls.append("train"))
     monkeypatch.setattr(
-        pipeline, "train_and_report", lambda settings: calls.append("report") or Path("/r/i.html")
+        pipeline, "train_and_report", lambda *_: calls.append("report") or Path("/r/i.html")
     )
-    monkeypatch.setattr(evaluate, "link_report", lambda settings, page: calls.append(page.name))
+    monkeypatch.setattr(report, "link_report", lambda settings, page: calls.append(page.name))
     return calls
 
 

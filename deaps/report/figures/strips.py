@@ -38,13 +38,14 @@ def strip_plot(strip: Strip, *, span: tuple[float, float], name: str, label: str
         seconds = np.arange(len(strip.signal)) / strip.fs
         length = len(strip.signal) / strip.fs
         axes.set(xlim=(0, length), ylim=span)
-        _draw_paper(axes, length, span)
+        draw_paper(axes, length, span)
         axes.plot(seconds, strip.signal, color=INK, linewidth=1.1)
 
     return inline_svg(draw, name=name, label=label, size=_SIZE)
 
 
-def _draw_paper(axes: Axes, length: float, span: tuple[float, float]) -> None:
+def draw_paper(axes: Axes, length: float, span: tuple[float, float]) -> None:
+    """Draw the lines of ECG paper: fine ones every 0.2 s, coarse ones every second."""
     for step, every, colour, width in (
         (FINE_S, 1, ECG_FINE, 0.8),
         (COARSE_S, 5, ECG_COARSE, 1.0),

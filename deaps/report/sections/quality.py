@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from deaps.evaluation import Evaluation, QualityExample
+from deaps.evaluation import Evaluation, QualityExample, QualityGrades
+from deaps.report.figures.grades import grades_plot
 from deaps.report.figures.quality_bars import quality_plot, quality_sign
 from deaps.report.figures.signs import area_sign
 from deaps.report.figures.strips import strip_plot, strip_range
@@ -38,7 +39,35 @@ def quality_section(evaluation: Evaluation) -> Section:
     parts += notices(evaluation, "quality examples", empty=not evaluation.quality_examples)
     if evaluation.quality_examples:
         parts.append(_examples(evaluation.quality_examples))
+    parts += [_grades(grades, evaluation) for grades in evaluation.quality_grades]
     return Section("quality", "Signal quality", tuple(parts))
+
+
+def _grades(grades: QualityGrades, evaluation: Evaluation) -> Figure:
+    """Return our score against the technicians', whom nobody told of it."""
+    name = dataset_label(evaluation, grades.dataset)
+    caption = (
+        f"Our score against the technicians' grades of {name}: {count(len(grades.grade))} "
+        f"recordings of {count(grades.subjects)} people. {_correlation(grades)}"
+    )
+    plot = grades_plot(
+        grades,
+        name=f"grades-{grades.dataset}",
+        label=f"Share of Unacceptable windows by grade, {len(grades.grade)} recordings",
+    )
+    return Figure(f"figure-grades-{grades.dataset}", caption, (Panel(plot),))
+
+
+def _correlation(grades: QualityGrades) -> str:
+    if grades.correlation is None:
+        return "One of the two does not vary, so there is no rank correlation."
+    interval = ""
+    if grades.low is not None and grades.high is not None:
+        interval = f" (95 % interval over people {grades.low:.2f} to {grades.high:.2f})"
+    return (
+        f"Spearman's rank correlation of grade and share of Unacceptable windows is "
+        f"{grades.correlation:.2f}{interval}; the better the grade, the fewer they should be."
+    )
 
 
 def _counts(evaluation: Evaluation) -> dict[str, dict[str, int]]:

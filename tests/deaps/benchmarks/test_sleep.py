@@ -16,7 +16,8 @@ from deaps.evaluation import DatasetLabels
 from deaps.probing.fold_job import FoldJob
 from deaps.probing.labelled_windows import NotRunError
 from deaps.probing.metrics import cohen_kappa, confusion_matrix
-from deaps.probing.plan import Plan, outcome, plan_benchmark
+from deaps.probing.outcomes.figures import BenchmarkFigures, Contestant
+from deaps.probing.plan import Plan, plan_benchmark
 from storage.errors import DeapsError
 from storage.publish import publish
 from storage.schema import DatasetRow, RecordingRow
@@ -57,8 +58,9 @@ def planned(store: Path, name: str, **changes: Any) -> Plan:
 
 def scores(plan: Plan, values: np.ndarray) -> dict[str, float]:
     job, table = FoldJob.of(plan), table_of(plan, values)
-    predictions = [job.predict(table, fold) for fold in range(len(plan.folds))]
-    return {score.metric: score.value for score in outcome(plan, "made", predictions).scores}
+    answers = [job.answer([table], fold, "svc") for fold in range(len(plan.folds))]
+    figures = BenchmarkFigures(plan, [Contestant("made", "method", (answers,))])
+    return {score.metric: score.value for score in figures.outcome("made").scores}
 
 
 @pytest.mark.parametrize("name", sleep_benchmarks())
@@ -67,7 +69,7 @@ def test_separable_features_give_100_percent_and_full_agreement(store: Path, nam
     rng = np.random.default_rng(0)
     corners = 10 * np.eye(len(plan.benchmark.classes))[plan.examples.labels]
     found = scores(plan, corners + 0.1 * rng.standard_normal(corners.shape))
-    assert found["accuracy"] == found["balanced accuracy"] == found["Cohen's kappa"] == 1.0
+    assert found["accuracy"] == found["balanced accuracy"] == found["kappa"] == 1.0
 
 
 @pytest.mark.parametrize("name", sleep_benchmarks())
@@ -75,8 +77,7 @@ def test_features_that_know_nothing_agree_by_chance(store: Path, name: str) -> N
     plan = planned(store, name)
     rng = np.random.default_rng(0)
     kappas = [
-        scores(plan, rng.standard_normal((len(plan.examples), 30)))["Cohen's kappa"]
-        for _ in range(20)
+        scores(plan, rng.standard_normal((len(plan.examples), 30)))["kappa"] for _ in range(20)
     ]
     assert np.mean(kappas) == pytest.approx(0, abs=0.08)
 

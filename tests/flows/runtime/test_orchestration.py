@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from flows.runtime import artifacts, orchestration, prefect_server
 from flows.runtime.orchestration import call_stage, opaque, run_flow, stage_task
 from flows.runtime.server_address import named_server
+from storage.errors import DeapsError
 
 
 @stage_task("halve {number}")
@@ -60,7 +62,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 def test_with_a_server_a_flow_is_a_flow(server: SimpleNamespace) -> None:
     flow = FakeFlow()
-    assert run_flow(flow, 3) == 3
+    assert run_flow(flow, number=3) == 3
     assert flow.calls == ["flow"]
 
 
@@ -69,7 +71,7 @@ def test_without_a_server_its_work_is_done_and_a_line_says_so(
 ) -> None:
     server.problem = "no Prefect server: nothing answers"
     flow = FakeFlow()
-    assert run_flow(flow, 3) == 3
+    assert run_flow(flow, number=3) == 3
     assert flow.calls == ["function"]
     line = "no Prefect server: nothing answers; working without Prefect\n"
     assert capsys.readouterr().err == line
@@ -79,19 +81,19 @@ def test_a_server_that_goes_away_in_the_middle_stops_nothing(
     server: SimpleNamespace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     flow = FakeFlow(httpx.ConnectError("refused"))
-    assert run_flow(flow, 3) == 3
+    assert run_flow(flow, number=3) == 3
     assert flow.calls == ["flow", "function"]
     assert "going on without it" in capsys.readouterr().err
 
 
 def test_an_error_of_the_work_itself_is_raised(server: SimpleNamespace) -> None:
     with pytest.raises(ValueError, match="ours"):
-        run_flow(FakeFlow(ValueError("ours")), 3)
+        run_flow(FakeFlow(ValueError("ours")), number=3)
 
 
 def test_a_stage_outside_of_a_flow_is_its_function() -> None:
     flow = FakeFlow()
-    assert call_stage(flow, 3) == 3
+    assert call_stage(flow, number=3) == 3
     assert flow.calls == ["function"]
 
 
@@ -145,3 +147,16 @@ def test_in_a_flow_is_known_without_importing_prefect(monkeypatch: pytest.Monkey
     monkeypatch.setattr(orchestration.sys, "modules", loaded)
     assert orchestration.in_flow() is False
     assert "prefect" not in loaded
+
+
+def test_prefect_prints_no_traceback_of_an_error_that_a_person_can_mend(
+    server: SimpleNamespace,
+) -> None:
+    def record(error: type[Exception]) -> logging.LogRecord:
+        info = (error, error("x"), None)
+        return logging.LogRecord("prefect.flow_runs", logging.ERROR, "", 0, "failed", (), info)
+
+    run_flow(FakeFlow(), number=3)
+    logger = logging.getLogger("prefect.flow_runs")
+    assert not logger.filter(record(DeapsError))
+    assert logger.filter(record(ValueError))

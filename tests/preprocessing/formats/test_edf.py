@@ -14,6 +14,7 @@ from tests.edf_files import (
     MAGIC,
     RECORD_COUNT,
     START_DATE,
+    START_TIME,
     beats,
     patch,
     physical_fields,
@@ -70,6 +71,16 @@ def test_record_count_of_minus_one_comes_from_the_size(edf: Path) -> None:
 
 def test_start_date_is_ignored(edf: Path) -> None:
     assert read_edf_lead(patch(edf, START_DATE, "00.00.00")).signal.size == 60 * 125
+
+
+@pytest.mark.parametrize(
+    ("text", "clock_s"),
+    [("22.30.05", 81_005.0), ("00.00.00", None), ("99.99.99", None), ("X X", None)],
+)
+def test_the_time_of_day_is_read_unless_it_is_none(
+    edf: Path, text: str, clock_s: float | None
+) -> None:
+    assert read_edf_lead(patch(edf, START_TIME, text)).clock_s == clock_s
 
 
 def test_wrong_magic_is_refused(edf: Path) -> None:

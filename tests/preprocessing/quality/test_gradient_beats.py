@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from preprocessing.quality.gradient_beats import find_beats, highest_rate
+from preprocessing.quality.gradient_beats import find_beats, highest_rate, mean_rate
 
 
 def pulses(*places: int) -> NDArray[np.float64]:
@@ -51,3 +51,10 @@ def test_a_constant_window_has_no_beats(value: float) -> None:
 
 def test_no_windows_have_no_beats() -> None:
     assert find_beats(np.empty((0, 1000))).size == 0
+
+
+def test_mean_rate_is_of_the_mean_interval_and_the_spread_of_the_single_rates() -> None:
+    mean, spread = mean_rate(np.array([100, 200, 400, 1100, 1150, 2500]), 4)
+    assert mean[:2].tolist() == [pytest.approx(40.0), pytest.approx(120.0)]
+    assert spread[0] == pytest.approx(np.std([60.0, 30.0]))
+    assert np.isnan([*mean[2:], *spread[1:]]).all()

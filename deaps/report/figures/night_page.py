@@ -1,0 +1,197 @@
+"""One night on one page: hypnogram, events, quality, heart rate, components."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from numpy.typing import NDArray
+
+from deaps.evaluation import NightPage
+from deaps.report.figures.drawing import limits, name_above, pixel_axes, text_width
+from deaps.report.figures.quality_bars import quality_sign
+from deaps.report.svg import inline_svg
+from deaps.report.theme import INK, MUTED, RULE, SERIES
+from storage.schema import Quality, Stage
+
+_WIDTH = 900
+_LANE = 19
+_RIGHT = 12
+_HEAD = 26
+"""Room above each panel for its name."""
+_BOTTOM = 40
+_RATE, _COMPONENT = 90, 62
+
+_STAGES = [str(stage) for stage in (Stage.WAKE, Stage.REM, Stage.N1, Stage.N2, Stage.N3)]
+_UNSEEN = [str(stage) for stage in (Stage.MOVEMENT, Stage.UNSCORED)]
+_KIND_NAMES = {
+    "obstructive_apnea": "obstructive apnea",
+    "central_apnea": "central apnea",
+    "mixed_apnea": "mixed apnea",
+    "hypopnea": "hypopnea",
+    "desaturation": "desaturation",
+    "arousal": "arousal",
+}
+"""Kinds in the order of their lanes; others follow."""
+
+Panel = tuple[float, Callable[[Axes], None]]
+
+
+def night_page_plot(night: NightPage, *, name: str) -> Markup:
+    """Return the drawing for the page."""
+    label = f"{night.title}: {len(night.quality)} windows with stages, events, quality and rate"
+    draw, size = night_page_drawing(night)
+    return inline_svg(draw, name=name, label=label, size=size)
+
+
+def night_page_drawing(
+    night: NightPage,
+) -> tuple[Callable[[Figure], None], tuple[float, float]]:
+    """Return what draws one night, and its size in pixels."""
+    panels = _panels(night)
+    height = sum(size + _HEAD for size, _ in panels) + _BOTTOM
+
+    def draw(figure: Figure) -> None:
+        left = 16 + text_width([*_lane_names(night), *_quality_classes(night)])
+        top = 0.0
+        for place, (size, draw_panel) in enumerate(panels):
+            top += _HEAD
+            axes = pixel_axes(figure, left=left, right=_RIGHT, top=top, bottom=height - top - size)
+            axes.set_xlim(0, _hours(night))
+            draw_panel(axes)
+            _finish_axis(axes, is_last=place == len(panels) - 1)
+            top += size
+
+    return draw, (_WIDTH, height)
+
+
+def _panels(night: NightPage) -> list[Panel]:
+    panels: list[Panel] = []
+    if night.stages:
+        panels.append((_LANE * len(_STAGES), lambda axes: _draw_stages(axes, night)))
+    if night.events:
+        panels.append((_LANE * len(_kinds(night)), lambda axes: _draw_events(axes, night)))
+    panels.append((_LANE * len(_quality_classes(night)), lambda axes: _draw_quality(axes, night)))
+    panels.append((_RATE, lambda axes: _draw_rate(axes, night)))
+    components = range(len(night.components))
+    return panels + [(_COMPONENT, partial(_draw_component, night, place)) for place in components]
+
+
+def _draw_stages(axes: Axes, night: NightPage) -> None:
+    """Draw a line that steps from stage to stage; REM is thick, as hypnograms have it."""
+    _lanes(axes, _STAGES)
+    name_above(axes, "sleep stage")
+    times: list[float] = []
+    places: list[float] = []
+    for span in night.stages:
+        start, end = span.start_s / 3600, (span.start_s + span.duration_s) / 3600
+        place = float("nan") if span.stage in _UNSEEN else _STAGES.index(span.stage)
+        times += [start, end]
+        places += [place, place]
+        if span.stage == Stage.REM:
+            axes.plot(
+                [start, end], [place] * 2, color=SERIES[1], linewidth=4, solid_capstyle="butt"
+            )
+    axes.plot(times, places, color=INK, linewidth=1.1)
+
+
+def _draw_events(axes: Axes, night: NightPage) -> None:
+    kinds = _kinds(night)
+    _lanes(axes, [_KIND_NAMES.get(kind, kind.replace("_", " ")) for kind in kinds])
+    name_above(axes, "events")
+    for place, kind in enumerate(kinds):
+        bars = [
+            (event.start_s / 3600, max(event.duration_s / 3600, _hours(night) / _WIDTH))
+            for event in night.events
+            if event.kind == kind
+        ]
+        axes.broken_barh(bars, (place - 0.34, 0.68), facecolors=SERIES[place % len(SERIES)])
+
+
+def _draw_quality(axes: Axes, night: NightPage) -> None:
+    classes = _quality_classes(night)
+    _lanes(axes, classes)
+    name_above(axes, "signal quality")
+    quality = np.array(night.quality)
+    for place, name in enumerate(classes):
+        chosen = np.flatnonzero(quality == name)
+        axes.broken_barh(
+            _bars(chosen, night), (place - 0.34, 0.68), facecolors=quality_sign(place)[0]
+        )
+
+
+def _draw_rate(axes: Axes, night: NightPage) -> None:
+    values = _values(night.heart_rate)
+    axes.plot(_times(night), values, color=INK, linewidth=0.9)
+    axes.set_ylim(limits(values, share=0.12))
+    name_above(axes, "mean heart rate of each window, beats/min")
+    axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+    axes.grid(axis="y")
+
+
+def _draw_component(night: NightPage, place: int, axes: Axes) -> None:
+    values = _values(night.components[place])
+    axes.plot(_times(night), values, color=SERIES[0], linewidth=0.8)
+    axes.set_ylim(-3.5, 3.5)
+    axes.set_yticks([-2, 0, 2])
+    axes.axhline(0, color=RULE, linewidth=0.8, zorder=0.5)
+    name_above(axes, f"component {place + 1} of {night.representation}, in its standard deviations")
+
+
+def _lanes(axes: Axes, names: Sequence[str]) -> None:
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_yticks(range(len(names)), names)
+    axes.tick_params(axis="y", labelcolor=INK)
+    for place in range(len(names)):
+        axes.axhline(place, color=RULE, linewidth=0.8, zorder=0.5)
+
+
+def _finish_axis(axes: Axes, *, is_last: bool) -> None:
+    axes.spines["left"].set_visible(False)
+    axes.spines["bottom"].set_visible(is_last)
+    axes.tick_params(axis="x", bottom=is_last, labelbottom=is_last)
+    if is_last:
+        axes.set_xlabel("hours from the start")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda hour, _: f"{hour:g}"))
+    axes.grid(axis="x", color=MUTED, alpha=0.15)
+
+
+def _kinds(night: NightPage) -> list[str]:
+    present = {event.kind for event in night.events}
+    named = [kind for kind in _KIND_NAMES if kind in present]
+    return named + sorted(present - set(named))
+
+
+def _lane_names(night: NightPage) -> list[str]:
+    return [_KIND_NAMES.get(kind, kind.replace("_", " ")) for kind in _kinds(night)]
+
+
+def _quality_classes(night: NightPage) -> list[str]:
+    return [str(quality) for quality in Quality]
+
+
+def _hours(night: NightPage) -> float:
+    return len(night.quality) * night.window_s / 3600
+
+
+def _times(night: NightPage) -> NDArray[np.float64]:
+    return (np.arange(len(night.quality)) + 0.5) * night.window_s / 3600
+
+
+def _values(numbers: Sequence[float | None]) -> NDArray[np.float64]:
+    return np.array([np.nan if value is None else value for value in numbers], float)
+
+
+def _bars(rows: NDArray[np.int64], night: NightPage) -> list[tuple[float, float]]:
+    """Return start and length in hours of each run of consecutive rows."""
+    if not len(rows):
+        return []
+    first = np.flatnonzero(np.diff(rows, prepend=-2) > 1)
+    counts = np.diff([*first.tolist(), len(rows)])
+    unit = night.window_s / 3600
+    return [(unit * rows[place], unit * n) for place, n in zip(first, counts, strict=True)]

@@ -1,0 +1,169 @@
+"""Pictures of what is in the store: a night, windows, a subject's visits."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deaps.evaluation import Strip
+from deaps.exhibits.nights import night_page
+from deaps.exhibits.strips import strip
+from deaps.report.figures.night_page import night_page_drawing
+from deaps.report.figures.strip_stack import strip_stack_drawing
+from deaps.report.picture import FORMATS, Drawing, write_picture
+from flows.config import Settings
+from storage.errors import DeapsError
+from storage.layout import slug
+from storage.snapshot import open_index
+from storage.window_store import WindowStore
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+    from numpy.typing import NDArray
+
+_WINDOWS_OF = re.compile(r"(?P<name>.+):(?P<rows>\d+(,\d+)*)")
+
+_RECORDINGS = """
+SELECT recording_id, dataset, name, subject, visit, n_windows FROM recordings
+WHERE status = 'ok' AND n_windows > 0
+  AND ({column} = $name OR dataset || '/' || {column} = $name)
+ORDER BY dataset, visit, name
+"""
+_WINDOW = """
+SELECT start_s, quality::VARCHAR, stage::VARCHAR, hr_mean, time_of_day::VARCHAR
+FROM windows WHERE recording_id = $recording_id AND "row" = $row
+"""
+_TYPICAL = """
+SELECT "row" FROM passed_windows WHERE recording_id = $recording_id
+ORDER BY quality, abs(ksqi - (
+    SELECT median(ksqi) FROM passed_windows WHERE recording_id = $recording_id
+)), "row" LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawing with its size in pixels, its title and a name for its files."""
+
+    draw: Drawing
+    size: tuple[float, float]
+    title: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    recording_id: int
+    dataset: str
+    name: str
+    subject: str
+    visit: int
+    n_windows: int
+
+    @property
+    def title(self) -> str:
+        return f"{self.dataset}/{self.name}"
+
+
+def show(settings: Settings, what: str, encoder: Path | None, out: Path | None) -> list[Path]:
+    """Write the picture of ``what`` and return its files.
+
+    ``what`` is a recording (its night), a recording with rows after a colon (those windows), or
+    a subject (its visits). Without ``out`` a PNG and an SVG are written into the working folder.
+    """
+    root = settings.store.root
+    with open_index(root) as index:
+        picture = _picture(index, root, what, encoder)
+    paths = [out] if out else [Path(picture.name + ending) for ending in FORMATS]
+    for path in paths:
+        write_picture(picture.draw, picture.size, path, title=picture.title)
+    return paths
+
+
+def _picture(index: DuckDBPyConnection, root: Path, what: str, encoder: Path | None) -> Picture:
+    if (match := _WINDOWS_OF.fullmatch(what)) and (
+        found := _recordings(index, match["name"], "name")
+    ):
+        return _windows(index, root, found[0], [int(row) for row in match["rows"].split(",")])
+    if found := _recordings(index, what, "name"):
+        return _night(index, root, found[0], encoder)
+    if found := _recordings(index, what, "subject"):
+        return _visits(index, root, found)
+    raise DeapsError(
+        f"no recording or subject {what!r} with windows in {root}; for example: "
+        f"{', '.join(_examples(index)) or 'the index is empty'}"
+    )
+
+
+def _recordings(index: DuckDBPyConnection, name: str, column: str) -> list[_Found]:
+    rows = index.execute(_RECORDINGS.format(column=column), {"name": name}).fetchall()
+    return [_Found(*row) for row in rows]
+
+
+def _examples(index: DuckDBPyConnection) -> list[str]:
+    sql = "SELECT name FROM recordings WHERE n_windows > 0 AND status = 'ok' ORDER BY name LIMIT 3"
+    return [name for (name,) in index.execute(sql).fetchall()]
+
+
+def _night(index: DuckDBPyConnection, root: Path, found: _Found, encoder: Path | None) -> Picture:
+    page = night_page(
+        index,
+        found.recording_id,
+        title=found.title,
+        representation=encoder.parent.parent.name if encoder else "the shipped encoder",
+        embeddings=_embeddings(root, found, encoder),
+    )
+    draw, size = night_page_drawing(page)
+    return Picture(draw, size, f"{found.title}, visit {found.visit}", slug(found.name))
+
+
+def _embeddings(root: Path, found: _Found, encoder: Path | None) -> NDArray[np.float32]:
+    # Imported here: torch takes seconds, and pictures of windows need none of it.
+    from deaps.embed import embed_windows
+    from deaps.models.encoder_file import load_encoder, normalisation_of
+
+    windows = WindowStore(root, normalise=normalisation_of(encoder))
+    return embed_windows(load_encoder(encoder), windows.read_recording(found.recording_id))
+
+
+def _windows(index: DuckDBPyConnection, root: Path, found: _Found, rows: list[int]) -> Picture:
+    if beyond := [row for row in rows if row >= found.n_windows]:
+        raise DeapsError(
+            f"{found.title} has no window {beyond[0]}; its rows are 0 to {found.n_windows - 1}"
+        )
+    strips = [_strip(index, root, found, row) for row in rows]
+    draw, size = strip_stack_drawing(strips)
+    listed = "-".join(map(str, rows))
+    return Picture(draw, size, found.title, f"{slug(found.name)}-{listed}")
+
+
+def _visits(index: DuckDBPyConnection, root: Path, found: list[_Found]) -> Picture:
+    """Return a typical window of each visit: the median kSQI of the best class that it has."""
+    strips = []
+    for recording in found:
+        ((row,),) = index.execute(_TYPICAL, {"recording_id": recording.recording_id}).fetchall()
+        shown = _strip(index, root, recording, row)
+        caption = f"visit {recording.visit}, {recording.name}: {shown.caption}"
+        strips.append(shown.model_copy(update={"caption": caption}))
+    draw, size = strip_stack_drawing(strips)
+    title = f"{found[0].dataset}, subject {found[0].subject}"
+    return Picture(draw, size, title, f"{slug(found[0].subject)}-visits")
+
+
+def _strip(index: DuckDBPyConnection, root: Path, found: _Found, row: int) -> Strip:
+    values: dict[str, Any] = {"recording_id": found.recording_id, "row": row}
+    ((start_s, quality, stage, rate, clock),) = index.execute(_WINDOW, values).fetchall()
+    (signal,) = WindowStore(root).read([found.recording_id], [row])
+    words = [
+        f"row {row}",
+        f"{start_s / 60:.1f} min",
+        *([clock[:8]] if clock else []),
+        *([f"stage {stage}"] if stage else []),
+        quality,
+        *([f"{rate:.0f} beats/min"] if rate is not None else []),
+    ]
+    return strip(", ".join(words), signal)
