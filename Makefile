@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: help venv demo pictures test test-all lint bench clean
+.PHONY: help venv demo pictures test test-all lint bench torture clean
 
 help:
 	@echo "make venv      create $(VENV) with every pinned package"
@@ -13,6 +13,7 @@ help:
 	@echo "make test      linters, types, import rules and the fast tests"
 	@echo "make test-all  the same with the slow tests"
 	@echo "make bench     measure the figures of docs/performance.md; writes bench.json"
+	@echo "make torture   attack the store with every fault of docs/reliability.md (ONLY=row,row for some); up to 3 hours"
 	@echo "make pictures  draw the pictures of the README from the demo (needs chromium)"
 	@echo "make clean     remove the demo's data and store"
 
@@ -41,12 +42,16 @@ lint: venv
 
 test: lint
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/python -m tests.torture --share 60
 
 test-all: lint
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 bench: venv
 	$(BIN)/python -m tests.bench
+
+torture: venv
+	$(BIN)/python -m tests.torture --only "$(ONLY)"
 
 clean:
 	rm -rf demo-data demo-store bench.json

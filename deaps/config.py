@@ -265,20 +265,6 @@ class BenchmarkSettings(SettingsSection):
     challenge: str = "challenge2017"
     """Data set with training and validation recordings of normal, AFib and other rhythm."""
 
-    sleep: str | None = None
-    """Data set, or part of one, of the benchmarks on sleep stages and apneas; None for none."""
-
-    sleep_people: Literal["one visit", "all"] = "one visit"
-    """Whose nights they use: of people with one visit, whom a pre-training on pairs of visits never
-    sees, or of all."""
-
-    sleep_windows: Count | Literal["all"] = 20_000
-    """Windows drawn for each of them, by seed: fitting takes time that grows with the square."""
-
-    sleep_split: Annotated[Path | None, Field(strict=False)] = None
-    """Published split to use instead of folds: a table with the columns id (subject or recording)
-    and split (train, val, test)."""
-
     challenge_overlap: Annotated[tuple[Literal["remove", "keep"], ...], Field(strict=False)] = (
         "remove",
         "keep",
@@ -293,6 +279,20 @@ class BenchmarkSettings(SettingsSection):
 
     few_label_draws: Annotated[int, Field(ge=0)] = 10
     """Draws of annotated people behind each point of the few-label curves; 0 for no curves."""
+
+    sleep: str | None = None
+    """Data set, or part of one, of the benchmarks on sleep stages and apneas; None for none."""
+
+    sleep_people: Literal["one visit", "all"] = "one visit"
+    """Whose nights they use: of people with one visit, whom a pre-training on pairs of visits never
+    sees, or of all."""
+
+    sleep_windows: Count | Literal["all"] = 20_000
+    """Windows drawn for each of them, by seed: fitting takes time that grows with the square."""
+
+    sleep_split: Annotated[Path | None, Field(strict=False)] = None
+    """Published split to use instead of folds: a table with the columns id (subject or recording)
+    and split (train, val, test)."""
 
     folds: Annotated[int, Field(ge=2)] = 5
     """Folds of the gender benchmark and of the inner folds."""

@@ -47,6 +47,8 @@ class TrainedRun(Record):
 
     name: str
     seed: int
+    encoder_sha256: str | None = None
+    """Digest of the encoder file that was evaluated."""
 
 
 class Representation(Record):
@@ -435,6 +437,47 @@ class Provenance(Record):
     """SHA-256 of each encoder file and the fingerprint of each data set."""
     seeds: dict[str, int]
     stages: tuple[Stage, ...]
+    settings_digest: str | None = None
+    code: str | None = None
+    """Our version, and a digest of our source files."""
+    sources: int | None = None
+    """Source files of the snapshot."""
+    sources_sha256: str | None = None
+    """Digest of the digests of all source files."""
+
+
+class RecordingChange(Record):
+    """What became of one data set's recordings between two snapshots."""
+
+    dataset: str
+    added: int
+    removed: int
+    redone: int
+    """Of the same name with other windows: the source or the settings changed."""
+
+
+class FigureChange(Record):
+    """A figure in two reports."""
+
+    benchmark: str
+    representation: str
+    metric: str
+    before: float
+    after: float
+
+
+class SnapshotChange(Record):
+    """What changed since the last report of the same experiment on another snapshot."""
+
+    report: str
+    """The report that it is compared with."""
+    before: str
+    after: str
+    """Ids of the snapshots."""
+    recordings: tuple[RecordingChange, ...]
+    """Of data sets in which something changed."""
+    figures: tuple[FigureChange, ...]
+    """That moved, the farthest first."""
 
 
 class Evaluation(Record):
@@ -444,6 +487,8 @@ class Evaluation(Record):
     title: str
     datasets: dict[str, str] = {}
     """Name for people of each data set, by the key that the rest of the document uses."""
+    synthetic: tuple[str, ...] = ()
+    """Data sets that `deaps synth` made: no person was recorded."""
     representations: tuple[Representation, ...]
     benchmarks: tuple[BenchmarkRecord, ...]
     few_labels: tuple[FewLabelCurve, ...] = ()
@@ -463,6 +508,7 @@ class Evaluation(Record):
     trials: tuple[Trial, ...] = ()
     absent: tuple[str, ...] = ()
     """What could not be shown, and why: "pca: no data at ..."."""
+    change: SnapshotChange | None = None
     provenance: Provenance
 
     def representation(self, name: str) -> Representation:

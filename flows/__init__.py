@@ -15,6 +15,8 @@ PREFECT_ENVIRONMENT = {
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
     # A line for each task would drown the progress bar.
     "PREFECT_LOGGING_LEVEL": "WARNING",
+    # A run whose process is gone is known by its silence; 30 s is the smallest.
+    "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
     # Prefect pickles results otherwise.
     "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
 }

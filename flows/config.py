@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -44,9 +45,18 @@ from storage.errors import DeapsError
 CONFIG_NAME = "deaps.toml"
 CONFIG_VARIABLE = "DEAPS_CONFIG"
 
+
+def _refuse_empty(root: Any) -> Any:
+    """Refuse an empty path, which would mean the working folder."""
+    if root == "":
+        raise ValueError("the folder is empty; give a path, or leave the data set out")
+    return root
+
+
 DataRoot = Annotated[
     Path | None,
     Field(strict=False),
+    BeforeValidator(_refuse_empty),
     AfterValidator(lambda path: path and path.expanduser()),
 ]
 
@@ -163,6 +173,43 @@ class RefreshSettings(SettingsSection):
     """What follows when something changed: trainings, or trainings and the report."""
 
 
+class SlurmSettings(SettingsSection):
+    """The jobs that a SLURM cluster is asked for; None leaves a thing to the cluster's default."""
+
+    partition: str | None = None
+    """Partition of the workers that preprocess, embed and classify."""
+
+    account: str | None = None
+    """Account that jobs are charged to."""
+
+    jobs: Annotated[int, Field(ge=1)] = 8
+    """Worker jobs of one core each."""
+
+    memory: str = "4GB"
+    """Memory of a worker."""
+
+    walltime: str = "04:00:00"
+    """Time limit of a worker; one that ends is replaced, and its work is done again."""
+
+    worker_options: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    """Further options of sbatch for workers."""
+
+    interface: str | None = None
+    """Network interface by which workers reach this machine, such as ``ib0``."""
+
+    training_partition: str | None = None
+    """Partition of trainings."""
+
+    training_memory: str = "16G"
+    """Memory of a training."""
+
+    training_walltime: str = "24:00:00"
+    """Time limit of a training; one that ends early goes on from its checkpoint."""
+
+    training_options: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    """Further options of sbatch for trainings, such as ``--gres=gpu:1``."""
+
+
 class ExecutionSettings(SettingsSection):
     """How the work is carried out; nothing here changes a result."""
 
@@ -172,11 +219,21 @@ class ExecutionSettings(SettingsSection):
     dask_address: str | None = None
     """Address of a Dask scheduler, to use workers on many machines instead."""
 
+    cluster: Literal["local", "slurm"] = "local"
+    """Who starts workers and trainings: this machine, or jobs of a SLURM cluster."""
+
+    slurm: SlurmSettings = SlurmSettings()
+    """The jobs of a SLURM cluster."""
+
     batch_recordings: Annotated[int, Field(ge=1)] = 64
     """Most recordings of one Prefect task."""
 
     chunk_megabytes: Annotated[float, Field(gt=0)] = 32.0
     """Source bytes handed to a worker at once: many small recordings, or one night."""
+
+    recording_megabytes: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1000.0
+    """Memory that reading one recording may take; one that needs more is quarantined. A day at
+    500 Hz takes 691 MB, of any number of leads."""
 
     reports_url: str | None = None
     """Where the store's folder ``reports`` is served, for the links in Prefect's pages; without
@@ -184,6 +241,14 @@ class ExecutionSettings(SettingsSection):
 
     device: str = "auto"
     """Where to train: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``."""
+
+    training: Literal["auto", "here", "pool"] = "auto"
+    """Where the pipeline's trainings and embeddings run: in the pool of the deployment
+    ``deaps-train/run`` (``gpu``), in the pipeline's own process, or in the pool if a live worker
+    serves it."""
+
+    pool_patience_s: Annotated[float, Field(gt=0)] = 3600.0
+    """How long the pipeline waits while no live worker serves the pool that it needs."""
 
     trainings_at_once: Annotated[int, Field(ge=1)] = 1
     """Runs that train side by side on this machine, each in a process of one thread: on a CPU, two
@@ -291,6 +356,8 @@ def parse_override(text: str) -> dict[str, Any]:
     parts = key.strip().split(".")
     if not separator or not all(parts):
         raise ConfigError(f"--set {text!r} is not section.key=value, e.g. store.root=/data/store")
+    if not value.strip():
+        raise ConfigError(f"--set {text!r} has no value; leave the setting out to have its default")
     try:
         parsed: Any = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:

@@ -25,6 +25,8 @@ class Deployment:
     parameters: dict[str, Any] = field(default_factory=dict)
     scheduled: bool = False
     """Whether it runs by ``refresh.cron``."""
+    limited: bool = True
+    """Whether its runs wait for each other; else as many run as workers have room."""
 
 
 def deployments() -> Iterator[Deployment]:
@@ -54,9 +56,32 @@ def deployments() -> Iterator[Deployment]:
             {"methods": [method]},
         )
     yield Deployment(
+        "deaps-train",
+        "run",
+        "flows.train.train",
+        "gpu",
+        "Train one run that a pipeline has prepared; its own lock keeps it single.",
+        limited=False,
+    )
+    yield Deployment(
+        "deaps-embed",
+        "run",
+        "flows.embed.embed",
+        "gpu",
+        "Embed what the evaluation lacks, for one run or for all.",
+        limited=False,
+    )
+    yield Deployment(
         "deaps-evaluate",
         "all",
         "flows.evaluate.evaluate",
         "cpu",
         "Run every benchmark on every finished run, and write the report.",
+    )
+    yield Deployment(
+        "deaps-report",
+        "newest",
+        "flows.report.report",
+        "cpu",
+        "Write the page of the newest evaluation, unless it is there.",
     )

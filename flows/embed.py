@@ -1,64 +1,91 @@
-"""Representations of a file or of a data set in the store, with any encoder."""
+"""The embedding stage: features of every window that the benchmarks use, with every encoder."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from prefect import flow
 
-import numpy as np
-import pyarrow.parquet as pq
-
-from deaps.embed import embed_dataset, embed_windows, embedding_table
-from deaps.models.encoder_file import load_encoder, normalisation_of
+from deaps.probing.examples import Windows
+from deaps.probing.plan import windows_of
+from deaps.probing.representations import FeatureFile, missing_features
 from deaps.training.device import choose_device
 from flows.config import Settings
-from flows.ingest.recording import reason
-from preprocessing.chain import ProcessedRecording, process
-from preprocessing.datasets import DATASETS
-from preprocessing.datasets.folder import read_file
-from preprocessing.recording import UnreadableRecordingError
-from storage.atomic import replacing
-from storage.errors import DeapsError
-from storage.windows.normalisation import standardise
+from flows.experiment.feature_jobs import WindowSource, fill_missing
+from flows.experiment.run_address import RunAddress, settings_at
+from flows.experiment.state import load_state
+from flows.monitoring.event_log import EventLog
+from flows.runtime.dask_pool import worker_pool
+from flows.runtime.flow_start import start_flow
+from flows.runtime.progress import StageProgress
+from storage.snapshot import open_index
+from storage.windows.mmap_cache import raise_open_file_limit
 
 
-def embed_source(settings: Settings, source: str, encoder: Path | None, out: Path) -> int:
-    """Write the representations of ``source``, a data set's name or a file; return how many.
+@flow(name="deaps-embed")
+def embed(
+    preset: str | None = None,
+    config: str | None = None,
+    overrides: list[str] | None = None,
+    run: RunAddress | None = None,
+) -> int:
+    """Compute the features that the evaluation of finished runs lacks; return how many files.
 
-    Windows that the gate rejects are left out. They are normalised as those were that the encoder
-    was trained on; a file has no data set, so that its windows are normalised by their recording
-    instead. A file's windows have recording_id 0.
+    With ``run`` those of that run alone; without, those of every run and floor.
     """
-    if source in DATASETS:
-        return embed_dataset(
-            settings.store.root,
+    settings, _ = start_flow(preset, config, overrides)
+    if run is not None:
+        settings = settings_at(settings, run)
+    files, windows = features_of(settings)
+    wanted = [file for file in missing_features(files) if _belongs(file, run)]
+    if wanted:
+        _fill(settings, wanted, windows)
+    return len(wanted)
+
+
+def features_of(settings: Settings) -> tuple[list[FeatureFile], Windows]:
+    """Return the files of features that an evaluation compares, and the windows they are of."""
+    from flows.evaluate import dataset_labels, guarded_plans, list_features
+
+    state = load_state(settings)
+    with open_index(settings.store.root) as index:
+        guarded, _ = guarded_plans(state, index, dataset_labels())
+    windows = windows_of(guarded.plans.values())
+    return list_features(state, windows), windows
+
+
+def missing_by_run(settings: Settings) -> dict[str, list[FeatureFile]]:
+    """Return the files of features that are not there yet, by the run whose encoders they need."""
+    by_run: dict[str, list[FeatureFile]] = {}
+    files, _ = features_of(settings)
+    for file in missing_features(files):
+        if file.source.encoder is not None:  # a floor belongs to no run
+            by_run.setdefault(_run_of(file), []).append(file)
+    return by_run
+
+
+def _run_of(file: FeatureFile) -> str:
+    """Return the run in whose folder a file of features lies: runs/RUN/features/FILE."""
+    return file.path.parent.parent.name
+
+
+def _belongs(file: FeatureFile, run: RunAddress | None) -> bool:
+    return run is None or (file.source.encoder is not None and _run_of(file) == run.name)
+
+
+def _fill(settings: Settings, files: list[FeatureFile], windows: Windows) -> None:
+    """Compute files of features: on an accelerator in this process, else by the workers."""
+    total = len(files) * len(windows)
+    source = WindowSource(settings.store.root, load_state(settings).snapshot_id)
+    raise_open_file_limit()  # the workers, which read windows of all recordings, inherit it
+    with (
+        worker_pool(settings.execution) as client,
+        EventLog(settings.store.root).stage("embed"),
+        StageProgress("embedding windows", total, key="embedding-progress") as progress,
+    ):
+        fill_missing(
             source,
-            load_encoder(encoder),
-            out,
-            normalise=normalisation_of(encoder),
+            files,
+            windows,
+            client=client,
             device=choose_device(settings.execution.device),
+            advance=progress.advance,
         )
-    return _embed_file(settings, Path(source), encoder, out)
-
-
-def _processed(settings: Settings, path: Path) -> ProcessedRecording:
-    try:
-        raw = read_file(path, settings.signal.channels)
-        return process(raw, signal=settings.signal, quality=settings.quality)
-    except Exception as error:  # whatever a reader raises concerns the file
-        raise UnreadableRecordingError(f"{path}: {reason(error)}") from None
-
-
-def _embed_file(settings: Settings, path: Path, encoder: Path | None, out: Path) -> int:
-    if not path.exists():
-        raise DeapsError(f"{path} is neither a file nor one of {', '.join(DATASETS)}")
-    processed = _processed(settings, path)
-    rows = np.flatnonzero(~processed.gate.rejected).astype(np.int32)
-    windows = processed.windows[rows].astype(np.float32)
-    if normalisation_of(encoder) == "window":
-        standardise(windows)
-    device = choose_device(settings.execution.device)
-    representations = embed_windows(load_encoder(encoder), windows, device=device)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(out) as temporary:
-        pq.write_table(embedding_table(np.zeros_like(rows), rows, representations), temporary)
-    return len(rows)

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefect import flow, task
-from prefect.artifacts import create_link_artifact, create_table_artifact
-from prefect.cache_policies import NO_CACHE
+from prefect import flow
 
 from deaps.evaluation import BenchmarkRecord, DatasetLabels, Evaluation, Stage
 from deaps.exhibits.collection import ExhibitMaker
@@ -26,7 +24,7 @@ from deaps.probing.outcomes.records import (
     with_figures,
 )
 from deaps.probing.plan import Plan, plan_benchmarks, windows_of
-from deaps.probing.pretraining_guard import guard_plans
+from deaps.probing.pretraining_guard import GuardedPlans, guard_plans
 from deaps.probing.representations import (
     RR_FLOOR,
     FeatureFile,
@@ -40,17 +38,20 @@ from deaps.probing.representations import (
 from deaps.training.device import choose_device
 from deaps.training.trained_on import TrainedOn, read_trained_on
 from flows.config import Settings
+from flows.experiment.earlier import with_change
 from flows.experiment.feature_jobs import WindowSource, fill_missing
 from flows.experiment.fold_jobs import run_folds
 from flows.experiment.folder import keep_evaluation
+from flows.experiment.page import write_page
 from flows.experiment.provenance import Stopwatch, provenance
 from flows.experiment.state import ExperimentState, load_state
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.stage_events import log_publication
-from flows.report import write_page
+from flows.report import link_report
+from flows.runtime.artifacts import leave_table
 from flows.runtime.dask_pool import worker_pool
-from flows.runtime.flow_start import command_line, start_flow
-from flows.runtime.opaque import opaque
+from flows.runtime.flow_start import command_line, is_stage, stages_before, start_flow
+from flows.runtime.orchestration import opaque, stage_task
 from flows.runtime.progress import StageProgress
 from preprocessing.datasets import DATASETS
 from storage.publish import republish
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
     from distributed import Client
     from duckdb import DuckDBPyConnection
 
-_TASK = task(cache_policy=NO_CACHE, persist_result=False)
+_TASK = stage_task()
 
 
 @flow(name="deaps-evaluate")
@@ -74,20 +75,12 @@ def evaluate(
     """Run every benchmark on every finished run of the experiment; return the report's page."""
     settings, preset = start_flow(preset, config, overrides)
     command = command_line("evaluate", preset, config, overrides)
-    page = write_page(evaluate_all(settings, command=command))
+    folder = evaluate_all(settings, stages_before(), command)
+    if is_stage():  # the pipeline goes on to the report itself
+        return str(folder)
+    page = write_page(folder)
     link_report(settings, page)
     return str(page)
-
-
-def link_report(settings: Settings, page: Path) -> None:
-    """Leave a link to the report in Prefect's pages."""
-    served = settings.execution.reports_url
-    create_link_artifact(
-        f"{served.rstrip('/')}/{page.parent.name}/{page.name}" if served else page.as_uri(),
-        key="report",
-        link_text=f"report {page.parent.name}",
-        description=f"On the machine that wrote it: {page}",
-    )
 
 
 def evaluate_all(
@@ -100,7 +93,8 @@ def evaluate_all(
     state = load_state(settings)
     state.require_runs()
     if not state.evaluated:
-        keep_evaluation(measure(state, Stopwatch(earlier), command), state.folder)
+        evaluation = measure(state, Stopwatch(earlier), command)
+        keep_evaluation(with_change(evaluation, settings.store.root), state.folder)
         log = EventLog(settings.store.root)
         log_publication(log, republish(settings.store.root), stage="evaluate")
     return state.folder
@@ -121,12 +115,11 @@ def measure(state: ExperimentState, watch: Stopwatch, command: str) -> Evaluatio
     """Return the evaluation: features, folds, exhibits."""
     settings, store = state.settings, state.settings.store
     log = EventLog(store.root)
-    labels = DatasetLabels({name: dataset.label for name, dataset in DATASETS.items()})
+    labels = dataset_labels()
     raise_open_file_limit()  # the workers, which read windows of all recordings, inherit it
     with open_index(store.root) as index, worker_pool(settings.execution) as client:
-        plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots(), labels)
-        guarded = guard_plans(plans, trained_on(state.finished))
-        plans, not_run = guarded.plans, not_run | guarded.refused
+        guarded, not_run = guarded_plans(state, index, labels)
+        plans = guarded.plans
         windows = windows_of(plans.values())
         files = list_features(state, windows)
         context = StageContext(state, plans, windows, files, client)
@@ -172,6 +165,7 @@ def figures(
         id=state.name,
         title=_title(settings, labels),
         datasets=labels,
+        synthetic=synthetic_datasets(index),
         representations=with_joined(trained, judge.reference, benchmarks),
         benchmarks=benchmarks,
         few_labels=judge.curves(plans, answers),
@@ -199,6 +193,21 @@ def trained_on(finished: Sequence[FinishedRun]) -> dict[str, TrainedOn]:
         before = by_name.get(each.trained.name, TrainedOn(frozenset(), frozenset()))
         by_name[each.trained.name] = before | read_trained_on(each.run)
     return by_name
+
+
+def guarded_plans(
+    state: ExperimentState, index: DuckDBPyConnection, labels: DatasetLabels
+) -> tuple[GuardedPlans, dict[str, str]]:
+    """Return the benchmarks that can be run on the finished runs, and why others cannot."""
+    settings = state.settings
+    plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots(), labels)
+    guarded = guard_plans(plans, trained_on(state.finished))
+    return guarded, not_run | guarded.refused
+
+
+def dataset_labels() -> DatasetLabels:
+    """Return the names of data sets for people."""
+    return DatasetLabels({name: dataset.label for name, dataset in DATASETS.items()})
 
 
 def list_features(state: ExperimentState, windows: Windows) -> list[FeatureFile]:
@@ -261,11 +270,17 @@ def run_benchmarks(context: StageContext) -> AnswersByKey:
 
 def show_accuracies(records: Sequence[BenchmarkRecord]) -> None:
     """Leave the accuracies in Prefect's pages."""
-    create_table_artifact(
+    leave_table(
         [dict(row) for row in accuracy_table(records)],
         key="benchmark-accuracies",
         description="Accuracy of every representation in every benchmark.",
     )
+
+
+def synthetic_datasets(index: DuckDBPyConnection) -> tuple[str, ...]:
+    """Return the data sets of a snapshot that `deaps synth` made."""
+    rows = index.execute("SELECT dataset FROM datasets WHERE synthetic ORDER BY dataset").fetchall()
+    return tuple(dataset for (dataset,) in rows)
 
 
 def _title(settings: Settings, labels: DatasetLabels) -> str:

@@ -1,45 +1,37 @@
-"""The report of an evaluation: written from its document, wherever that is."""
+"""The report stage: the page of an evaluation, and a link to it in Prefect's pages."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from deaps.evaluation import EVALUATION_NAME, PAGE_NAME, read_evaluation
-from flows.monitoring.event_log import EventLog
-from storage.errors import DeapsError
-from storage.layout import REPORTS_FOLDER
+from prefect import flow
+
+from flows.config import Settings
+from flows.experiment.page import find_evaluation, write_page
+from flows.runtime.artifacts import leave_link
+from flows.runtime.flow_start import start_flow
 
 
-class NoEvaluationError(DeapsError):
-    """There is no evaluation to write a report of."""
+@flow(name="deaps-report")
+def report(
+    name: str | None = None,
+    preset: str | None = None,
+    config: str | None = None,
+    overrides: list[str] | None = None,
+) -> str:
+    """Write the report of an evaluation, by default the newest; return its page."""
+    settings, _ = start_flow(preset, config, overrides)
+    page = write_page(find_evaluation(settings.store.root, name))
+    link_report(settings, page)
+    return str(page)
 
 
-def write_page(folder: Path) -> Path:
-    """Write the report of the evaluation in ``folder`` if it is not there; return the page."""
-    page = folder / PAGE_NAME
-    if not page.exists():
-        from deaps.report import write_report
-
-        with EventLog(folder.parents[1]).stage("report", report=folder.name):
-            write_report(read_evaluation(folder), folder)
-    return page.resolve()
-
-
-def rewrite_page(folder: Path) -> Path:
-    """Write the report anew, such as after a change of its looks."""
-    (folder / PAGE_NAME).unlink(missing_ok=True)
-    return write_page(folder)
-
-
-def find_evaluation(store: Path, name: str | None) -> Path:
-    """Return the folder of the evaluation of that name, by default the newest."""
-    reports = store / REPORTS_FOLDER
-    evaluations = sorted(
-        (path.stat().st_mtime_ns, path.parent) for path in reports.glob(f"*/{EVALUATION_NAME}")
+def link_report(settings: Settings, page: Path) -> None:
+    """Leave a link to the report in Prefect's pages."""
+    served = settings.execution.reports_url
+    leave_link(
+        f"{served.rstrip('/')}/{page.parent.name}/{page.name}" if served else page.as_uri(),
+        key="report",
+        text=f"report {page.parent.name}",
+        description=f"On the machine that wrote it: {page}",
     )
-    if name is not None:
-        evaluations = [(when, folder) for when, folder in evaluations if folder.name == name]
-    if not evaluations:
-        what = f"no evaluation {name!r}" if name else "no evaluation"
-        raise NoEvaluationError(f"{what} in {reports}; run deaps evaluate")
-    return evaluations[-1][1]

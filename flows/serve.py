@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from flows.config import RefreshSettings
 from flows.deployments import Deployment, deployments
+from flows.runtime.lifeline import tied_command
 from flows.runtime.prefect_server import (
     ServerError,
     end_stray_servers,
@@ -26,6 +27,7 @@ from flows.runtime.prefect_server import (
     prefect_home,
     require_server,
 )
+from flows.runtime.silent_runs import ensure_automation
 
 if TYPE_CHECKING:
     from prefect.deployments.runner import RunnerDeployment
@@ -34,6 +36,8 @@ HOST = "127.0.0.1"
 _API_VARIABLE = "PREFECT_API_URL"
 _START_S = 120
 _STOP_S = 15
+_PORT_S = 5
+"""How long the server of a killed owner may take to end."""
 
 Say = Callable[[str], None]
 
@@ -58,6 +62,7 @@ def serve(
         ]
         for deployment in deployments():
             say(f"offering {deployment.flow}/{deployment.name}")
+        ensure_automation()
         # Prefect's own handler of SIGTERM forgets to await this.
         warnings.filterwarnings("ignore", "coroutine 'Runner.astop' was never", RuntimeWarning)
         # One run at a time: on one machine two would only share its cores and wait for locks.
@@ -91,13 +96,23 @@ def _server(port: int, say: Say) -> Iterator[None]:
         say(f"using the Prefect server at {url}")
         yield
         return
-    port = port if _is_free(port) else _free_port()
+    port = port if _becomes_free(port) else _free_port()
     address = f"http://{HOST}:{port}"
     log = prefect_home() / "server.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as stream:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter
-            [sys.executable, "-m", "prefect", "server", "start", "--host", HOST, f"--port={port}"],
+            tied_command(
+                [
+                    sys.executable,
+                    "-m",
+                    "prefect",
+                    "server",
+                    "start",
+                    f"--host={HOST}",
+                    f"--port={port}",
+                ]
+            ),
             stdout=stream,
             stderr=stream,
             # Its pages ask port 4200 otherwise, whatever the port is.
@@ -138,6 +153,16 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait(_STOP_S)
     except subprocess.TimeoutExpired:
         process.kill()
+
+
+def _becomes_free(port: int) -> bool:
+    """Return whether a port is free, or is as soon as a killed owner's server has ended."""
+    deadline = time.monotonic() + _PORT_S
+    while not _is_free(port):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.2)
+    return True
 
 
 def _is_free(port: int) -> bool:

@@ -10,9 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
-from prefect import flow, task
-from prefect.artifacts import create_markdown_artifact
-from prefect.cache_policies import NO_CACHE
+from prefect import flow
 
 from deaps.config import MethodName
 from deaps.method_registry import DEAPS
@@ -20,16 +18,20 @@ from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import Run, TrainingPlan, create_run, open_run
 from flows.config import ExecutionSettings, Settings
 from flows.experiment.plan import seeded_plans
+from flows.experiment.run_address import RunAddress, settings_at
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.loss_curve import curve_page
 from flows.monitoring.run_status import last_row
 from flows.monitoring.stage_events import log_publication, training_facts
+from flows.runtime.artifacts import leave_text
 from flows.runtime.console import say
 from flows.runtime.flow_start import start_flow
 from flows.runtime.interrupt import stopped_with_us
-from flows.runtime.opaque import opaque
+from flows.runtime.orchestration import opaque, stage_task
 from flows.runtime.progress import StageProgress
+from flows.runtime.slurm import train_by_slurm
 from storage.errors import DeapsError
+from storage.layout import RUNS_FOLDER
 from storage.locks import training_lock
 from storage.publish import republish
 
@@ -46,9 +48,17 @@ def train(
     preset: str | None = None,
     config: str | None = None,
     overrides: list[str] | None = None,
+    run: RunAddress | None = None,
 ) -> list[str]:
-    """Train methods on the published snapshot, DEAPS by default; return the runs' names."""
+    """Train methods on the published snapshot, DEAPS by default; return the runs' names.
+
+    With ``run`` train that run alone, which the pipeline has prepared.
+    """
     settings, _ = start_flow(preset, config, overrides)
+    if run is not None:
+        settings = settings_at(settings, run)
+        train_to_publication(open_run(settings.store.root / RUNS_FOLDER / run.name), settings)
+        return [run.name]
     wanted = methods or [DEAPS.name]
     plans = [plan for name in wanted for plan in seeded_plans(settings, name)]
     return train_plans(settings, plans)
@@ -60,27 +70,30 @@ def train_plans(settings: Settings, plans: Sequence[TrainingPlan]) -> list[str]:
     A training that fails does not stop the others; its error is raised when they are done.
     """
     runs = [create_run(settings.store.root, plan) for plan in plans]
-    at_once = settings.execution.trainings_at_once
+    at_once = trainings_at_once(settings.execution, len(runs))
     slots = threading.BoundedSemaphore(at_once)
-    if at_once == 1:
-        states = [
-            train_one(opaque(r), opaque(settings), opaque(slots), return_state=True) for r in runs
-        ]
-    else:
-        futures = [train_one.submit(opaque(run), opaque(settings), opaque(slots)) for run in runs]
-        for future in futures:
-            future.wait()
-        states = [future.state for future in futures]
-    for state in states:
-        state.result()
+    calls = [(opaque(run), opaque(settings), opaque(slots)) for run in runs]
+    for result in train_one.run_all(calls, at_once=at_once):
+        result()
     return [run.name for run in runs]
 
 
-@task(cache_policy=NO_CACHE, persist_result=False, task_run_name="train {run.name}")
+def trainings_at_once(execution: ExecutionSettings, n_runs: int) -> int:
+    """Return how many trainings run side by side: all where a cluster queues them itself."""
+    return max(1, n_runs) if execution.cluster == "slurm" else execution.trainings_at_once
+
+
+@stage_task("train {run.name}")
 def train_one(run: Run, settings: Settings, slots: threading.BoundedSemaphore) -> None:
+    """Train a run when its turn has come."""
+    with slots:
+        train_to_publication(run, settings)
+
+
+def train_to_publication(run: Run, settings: Settings) -> None:
     """Train a run to its end unless it is finished, and publish it in the index."""
     log = EventLog(settings.store.root)
-    with slots, _alone(run, settings.execution):
+    with _alone(run, settings.execution):
         if run.finished:
             return
         with log.stage("train", **training_facts(run)):
@@ -95,8 +108,10 @@ def _alone(run: Run, execution: ExecutionSettings) -> AbstractContextManager[Non
 
 
 def train_to_end(folder: Path, execution: ExecutionSettings) -> None:
-    """Train the run in ``folder`` to its end, in this process, beside others, or in several."""
-    if execution.processes_per_node > 1 or execution.nodes > 1:
+    """Train the run in ``folder`` to its end: as a job, here, beside others, or in processes."""
+    if execution.cluster == "slurm":
+        train_as_job(folder, execution)
+    elif execution.processes_per_node > 1 or execution.nodes > 1:
         train_in_processes(folder, execution)
     elif execution.trainings_at_once > 1:
         train_beside_others(folder, execution)
@@ -130,18 +145,31 @@ def train_in_processes(folder: Path, execution: ExecutionSettings) -> None:
     _run_process(command)
 
 
+def train_as_job(folder: Path, execution: ExecutionSettings) -> None:
+    """Train as a job of SLURM, and follow its steps by its metrics."""
+    run = open_run(folder)
+    with StageProgress(f"training {run.name}", run.plan.iterations, key="training") as progress:
+        train_by_slurm(
+            folder,
+            execution,
+            is_done=lambda: run.finished,
+            follow=lambda: _follow(folder, progress),
+        )
+
+
+def _follow(folder: Path, progress: StageProgress) -> None:
+    """Move the progress to the last step that a training's metrics tell of."""
+    step = int(last_row(folder).get("step", 0))
+    if step > progress.done:
+        progress.advance(step - progress.done)
+
+
 def train_beside_others(folder: Path, execution: ExecutionSettings) -> None:
     """Train in a process of its own with one thread, and follow its steps by its metrics."""
     run = open_run(folder)
     command = [sys.executable, "-m", "deaps.train", str(folder), f"--device={execution.device}"]
     with StageProgress(f"training {run.name}", run.plan.iterations, key="training") as progress:
-
-        def follow() -> None:
-            step = int(last_row(folder).get("step", 0))
-            if step > progress.done:
-                progress.advance(step - progress.done)
-
-        _run_process(command, follow)
+        _run_process(command, lambda: _follow(folder, progress))
 
 
 def _run_process(command: list[str], follow: Callable[[], None] = lambda: None) -> None:
@@ -161,4 +189,4 @@ def _run_process(command: list[str], follow: Callable[[], None] = lambda: None) 
 
 def show_curve(run: Run) -> None:
     """Leave the loss curve and the measures of collapse in Prefect's pages."""
-    create_markdown_artifact(curve_page(run.name, read_metrics(run.folder)), key="training-curve")
+    leave_text(curve_page(run.name, read_metrics(run.folder)), key="training-curve")

@@ -12,16 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preprocessing.config import QualitySettings, SignalSettings
+from preprocessing.plausibility import check_length
 from preprocessing.polarity import polarity_score
 from preprocessing.quality import QualityScores, score_windows
-from preprocessing.recording import MAX_DURATION_S, RawRecording, UnreadableRecordingError
+from preprocessing.recording import RawRecording
 from preprocessing.rhythm import label_windows
 from preprocessing.window_gate import Gate, find_artifacts
 from preprocessing.windows import clean_windows
 from storage.schema import WINDOW_S, Quality
-
-_RATES_HZ = (40.0, 20_000.0)
-"""Lowest and highest rate of an ECG; below the lowest, no QRS complex is left."""
 
 _UNACCEPTABLE = np.int8(list(Quality).index(Quality.UNACCEPTABLE))
 
@@ -61,7 +59,7 @@ def process(
     The indices are computed from the stored float16 values, so that anyone can compute them
     again from a window file; windows that the gate rejects are Unacceptable whatever the indices.
     """
-    duration_s = checked_duration(raw)
+    duration_s = check_length(raw.signal.size, raw.fs)
     clean = clean_windows(raw.signal, raw.fs, signal)
     windows, mean_mv = clean.windows, clean.mean
     n_windows = len(windows)
@@ -93,24 +91,3 @@ def process(
         std_mv=clean.std,
         polarity=polarity,
     )
-
-
-def checked_duration(raw: RawRecording) -> float:
-    """Return the recording's length in seconds.
-
-    Raises
-    ------
-    UnreadableRecordingError
-        If no ECG has such a rate or length; resampling it could take hours.
-    """
-    lowest, highest = _RATES_HZ
-    if not lowest <= raw.fs <= highest:
-        raise UnreadableRecordingError(
-            f"sampling rate: {raw.fs:g} Hz is outside {lowest:g} to {highest:g}"
-        )
-    duration_s = raw.signal.size / raw.fs
-    if duration_s > MAX_DURATION_S:
-        raise UnreadableRecordingError(
-            f"length: {duration_s / 3600:.0f} h is above {MAX_DURATION_S / 3600:.0f} h"
-        )
-    return duration_s

@@ -58,10 +58,13 @@ def read_columns(
     if missing:
         warnings.append(f"{path.name}: no column {', '.join(map(repr, missing))}")
     present = {column: names[column.lower()] for column in columns if column not in missing}
+    rows: list[dict[str, str]] = []
     try:
-        return list(_rows(reader, present)), warnings
-    except csv.Error as error:
-        return [], [*warnings, f"{path.name}: not a CSV file ({error}); not read"]
+        for row in _rows(reader, present):
+            rows.append(row)  # noqa: PERF402 - rows before the damage are kept
+    except csv.Error:
+        warnings.append(f"{path.name}: damaged after row {len(rows) + 1:,}, e.g. an open quote")
+    return rows, warnings
 
 
 def column_names(path: Path, *, encoding: str = "utf-8-sig") -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -18,8 +16,6 @@ KNOWN_RHYTHMS = frozenset({
 })  # fmt: skip
 """Rhythm codes of PhysioNet's annotation files, without the opening bracket."""
 
-_CODE = re.compile(r"[A-Z0-9]{1,6}")
-
 
 def rhythm_changes(
     samples: Iterable[int], aux_notes: Iterable[str], fs: float
@@ -28,22 +24,18 @@ def rhythm_changes(
 
     Texts end with a NUL in the files; only those with an opening bracket name a rhythm.
     """
-    changes, unknown = [], Counter[str]()
+    changes, n_unknown = [], 0
     for sample, raw in zip(samples, aux_notes, strict=True):
         note = raw.rstrip("\0").strip()
         if not note.startswith("("):
             continue
         rhythm = note[1:]
         if rhythm not in KNOWN_RHYTHMS:
-            unknown[_shown(rhythm)] += 1
+            n_unknown += 1
         changes.append(RhythmChange(sample / fs, rhythm if rhythm in KNOWN_RHYTHMS else None))
-    notes = tuple(f"unknown rhythm {r} ({n}x): label left out" for r, n in unknown.items())
+    # Not quoted: it is free text, which may name people.
+    notes = (f"unknown rhythm ({n_unknown}x): label left out",) if n_unknown else ()
     return tuple(sorted(changes, key=lambda change: change.start_s)), notes
-
-
-def _shown(rhythm: str) -> str:
-    """Return an unknown rhythm for a note; free text is not quoted, because it may name people."""
-    return repr(rhythm) if _CODE.fullmatch(rhythm) else "in free text"
 
 
 def label_windows(

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-_MILLIVOLTS = {"V": 1e3, "MV": 1.0, "UV": 1e-3, "NV": 1e-6}
+_MILLIVOLTS = {
+    "V": 1e3, "VOLT": 1e3, "VOLTS": 1e3, "MV": 1.0, "MILLIVOLT": 1.0, "MILLIVOLTS": 1.0,
+    "UV": 1e-3, "MICROVOLT": 1e-3, "MICROVOLTS": 1e-3, "NV": 1e-6,
+}  # fmt: skip
 _MICRO_SIGNS = ("µ", "μ", "\ufffd")
+
+UNKNOWN_UNIT = "unknown unit read as mV"
+"""The note on a unit that is no voltage. It does not quote the unit: a header that is out of
+place has a name there."""
 
 
 def millivolts_per(unit: str) -> tuple[float, str | None]:
@@ -16,6 +23,4 @@ def millivolts_per(unit: str) -> tuple[float, str | None]:
     for sign in _MICRO_SIGNS:
         key = key.replace(sign, "u")
     scale = _MILLIVOLTS.get(key.upper())
-    if scale is None:
-        return 1.0, f"unit {unit.strip()!r} read as mV"
-    return scale, None
+    return (1.0, UNKNOWN_UNIT) if scale is None else (scale, None)

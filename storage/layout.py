@@ -9,9 +9,13 @@ from pathlib import Path
 from storage.errors import DeapsError
 
 INDEX_NAME = "index.duckdb"
+DIGEST_SUFFIX = ".sha256"
+WAL_SUFFIX = ".wal"
 LOCK_NAME = ".lock"
 WRITERS_LOCK_NAME = ".writers.lock"
 TRAINER_LOCK_NAME = ".lock"
+IN_PROCESS_MARK = ".in-process"
+STORE_ID_NAME = "store-id"
 WINDOWS_FOLDER = "windows"
 RUNS_FOLDER = "runs"
 CHECKPOINTS_FOLDER = "checkpoints"
@@ -20,6 +24,8 @@ LOGS_FOLDER = "logs"
 RUN_NAME = "run.json"
 RESULTS_NAME = "results.parquet"
 TEMPORARY_SUFFIX = ".tmp"
+SYNTHETIC_NAME = "SYNTHETIC.txt"
+"""File in the folder of a data set that ``deaps synth`` wrote."""
 
 _SLUG_LENGTH = 64
 _CLEAN = re.compile(r"[a-z0-9][a-z0-9_-]*")
@@ -31,6 +37,16 @@ _GLOB_CHARACTERS = "*?[\\"
 def index_path(root: Path) -> Path:
     """Return the path of a store's published index."""
     return root / INDEX_NAME
+
+
+def index_digest_path(index: Path) -> Path:
+    """Return the file beside an index that holds its SHA-256."""
+    return index.with_name(index.name + DIGEST_SUFFIX)
+
+
+def index_wal_path(index: Path) -> Path:
+    """Return the file beside an index in which DuckDB logs what a writer changes."""
+    return index.with_name(index.name + WAL_SUFFIX)
 
 
 def window_path(dataset: str, name: str, digest: str) -> str:
@@ -75,5 +91,5 @@ def resolve_root(root: Path | str) -> Path:
 
 def is_temporary(path: Path) -> bool:
     """Return whether ``path`` is named like a file that a writer has not finished."""
-    endings = (TEMPORARY_SUFFIX, TEMPORARY_SUFFIX + ".wal")
+    endings = (TEMPORARY_SUFFIX, TEMPORARY_SUFFIX + WAL_SUFFIX)
     return path.name.startswith(".") and path.name.endswith(endings)

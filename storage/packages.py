@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from pathlib import Path
 
 from storage.errors import DeapsError
+
+_OURS = ("storage", "preprocessing", "deaps", "flows")
 
 
 class MissingExtraError(DeapsError):
@@ -22,6 +27,19 @@ def installed_versions(packages: Iterable[str]) -> dict[str, str]:
         with suppress(PackageNotFoundError):
             versions[package] = version(package)
     return versions
+
+
+@lru_cache(maxsize=1)
+def code_version() -> str:
+    """Return our version and a digest of our source files: two machines may have other code."""
+    digest = hashlib.sha256()
+    for package in _OURS:
+        spec = find_spec(package)
+        folder = Path(spec.origin).parent if spec and spec.origin else Path()
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.relative_to(folder.parent).as_posix().encode())
+            digest.update(path.read_bytes())
+    return f"{installed_versions(['deaps']).get('deaps', '0')}+{digest.hexdigest()[:12]}"
 
 
 def has_package(name: str) -> bool:

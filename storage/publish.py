@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from storage.atomic import replacing
 from storage.cycle_collector import cycle_collector_paused
+from storage.digest import file_sha256
 from storage.index.build import IndexContent, fill_index
 from storage.index.check import PublicationError, check_index, check_rows
 from storage.index.identity import (
@@ -28,7 +29,8 @@ from storage.index.identity import (
 from storage.index.published import load_published, published_ids
 from storage.index.results import collect_runs_and_results
 from storage.index.subject_rows import canonical_subjects
-from storage.layout import index_path, resolve_root
+from storage.index_digest import published_digests, write_digests
+from storage.layout import index_path, index_wal_path, resolve_root
 from storage.locks import publisher_lock
 from storage.packages import installed_versions
 from storage.schema import SCHEMA_VERSION, DatasetRow, RecordingRow, Scoring, Status, SubjectRow
@@ -115,6 +117,7 @@ def republish(root: Path | str) -> Snapshot:
 def _publish_if_changed(
     store: Path, content: IndexContent, settings: Mapping[str, Any]
 ) -> Snapshot:
+    _remove_stale_log(store)
     rows = content.rows
     check_rows(store, rows)
     snapshot = _describe(store, content, settings)
@@ -172,9 +175,21 @@ def _write(
                 connection.execute("CHECKPOINT")
         except duckdb.Error as error:
             raise PublicationError(_not_written(store, str(error))) from error
-        wal = temporary.with_name(temporary.name + ".wal")
+        wal = index_wal_path(temporary)
         if wal.exists():
             raise PublicationError(_not_written(store, f"DuckDB left {wal}"))
+        digest = file_sha256(temporary)
+        write_digests(index_path(store), [*published_digests(index_path(store))[-1:], digest])
+    write_digests(index_path(store), [digest])
+    _remove_stale_log(store)
+
+
+def _remove_stale_log(store: Path) -> None:
+    """Remove the log that somebody's killed writer left beside the index.
+
+    DuckDB would refuse to open any index with it. A published index is complete without.
+    """
+    index_wal_path(index_path(store)).unlink(missing_ok=True)
 
 
 def _not_written(store: Path, reason: str) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+from storage.config import QUERY_MEGABYTES, QUERY_SECONDS
 from storage.errors import DeapsError
 from storage.index.signal_view import STORE_VARIABLE
 from storage.layout import resolve_root
@@ -14,7 +17,7 @@ from storage.snapshot import open_index, sql_literal
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from duckdb import DuckDBPyConnection
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 QUESTIONS = {
     "quality": "FROM quality_by_dataset",
@@ -60,6 +63,10 @@ windows of one subject; subjects with usable windows in several visits; what is 
 kind of reason; windows by rhythm; minutes of N3 by subject; usable REM windows by visit; windows
 of the half minute after an apnea; Unacceptable windows by the technicians' grade."""
 
+_ROWS_AT_ONCE = 10_000
+_LAST_WORDS_S = 0.5
+"""How long a stopped statement may take to end."""
+
 _EXPLAIN = re.compile(r"\s*EXPLAIN\s+(ANALYZE\s+)?", re.IGNORECASE)
 
 
@@ -73,10 +80,13 @@ def run_query(
     *,
     parameters: Mapping[str, Any] | None = None,
     limit: int | None = None,
+    seconds: float = QUERY_SECONDS,
+    megabytes: float = QUERY_MEGABYTES,
 ) -> pa.Table:
     """Return the result of one SELECT or EXPLAIN on the published index.
 
-    The connection can read the index and the store's window files, and nothing else.
+    The connection can read the index and the store's window files, and nothing else. It writes no
+    temporary files. Ctrl-C ends any statement within a second.
 
     Parameters
     ----------
@@ -88,17 +98,87 @@ def run_query(
         Values of the statement's parameters.
     limit
         Most rows to return; default: all.
+    seconds
+        Longest time that the statement may take.
+    megabytes
+        Most memory for its work, and most for its result.
+
+    Raises
+    ------
+    QueryError
+        If the statement is refused, fails, or needs more time or memory.
     """
+    connection = open_index(root)
+    _lock_down(connection, resolve_root(root), megabytes)
+
+    def ask() -> pa.Table:
+        _check_statement(connection, sql)
+        relation = connection.sql(sql, params=dict(parameters) if parameters else None)
+        return _collect(relation if limit is None else relation.limit(limit), megabytes)
+
+    return _in_time(connection, ask, seconds)
+
+
+def _in_time(
+    connection: DuckDBPyConnection, ask: Callable[[], pa.Table], seconds: float
+) -> pa.Table:
+    """Return what ``ask`` returns, in a thread of its own; interrupt it after ``seconds``.
+
+    DuckDB looks for signals only between steps, and some steps take minutes: a thread that does
+    not end is left behind, with its connection.
+    """
+    outcome: Future[pa.Table] = Future()
+
+    def work() -> None:
+        try:
+            outcome.set_result(ask())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        return _result(outcome, seconds)
+    finally:
+        connection.interrupt()
+        thread.join(_LAST_WORDS_S)
+        if not thread.is_alive():
+            connection.close()
+
+
+def _result(outcome: Future[pa.Table], seconds: float) -> pa.Table:
     import duckdb
 
-    with open_index(root) as connection:
-        _lock_down(connection, resolve_root(root))
-        try:
-            _check_statement(connection, sql)
-            relation = connection.sql(sql, params=dict(parameters) if parameters else None)
-            return (relation if limit is None else relation.limit(limit)).to_arrow_table()
-        except duckdb.Error as error:
-            raise QueryError(str(error)) from None
+    try:
+        return outcome.result(seconds)
+    except TimeoutError:
+        message = (
+            f"the statement took more than {seconds:g} s and was stopped; ask for less, or raise "
+            "store.query_seconds"
+        )
+        raise QueryError(message) from None
+    except duckdb.OutOfMemoryException:
+        message = "the statement needs more memory than store.query_megabytes; ask for less"
+        raise QueryError(message) from None
+    except duckdb.Error as error:
+        raise QueryError(str(error)) from None
+
+
+def _collect(relation: DuckDBPyRelation, megabytes: float) -> pa.Table:
+    """Return the rows of a relation; stop before they fill the memory."""
+    import pyarrow as pa
+
+    reader = relation.to_arrow_reader(_ROWS_AT_ONCE)
+    batches, n_bytes = [], 0
+    for batch in reader:
+        n_bytes += batch.nbytes
+        if n_bytes > megabytes * 1e6:
+            raise QueryError(
+                f"the result has more than {megabytes:g} MB; ask for fewer rows or columns, or "
+                "raise store.query_megabytes"
+            )
+        batches.append(batch)
+    return pa.Table.from_batches(batches, reader.schema)
 
 
 def question(name: str) -> str:
@@ -108,9 +188,12 @@ def question(name: str) -> str:
     return QUESTIONS[name]
 
 
-def _lock_down(connection: DuckDBPyConnection, store: Path) -> None:
+def _lock_down(connection: DuckDBPyConnection, store: Path, megabytes: float) -> None:
     """Let the connection read the store alone: ``read_only`` does not stop COPY to any file."""
     folder = sql_literal(f"{store.as_posix()}/")
+    connection.execute(f"SET memory_limit = '{megabytes:.3f}MB'")
+    connection.execute("SET temp_directory = ''")
+    connection.execute("SET enable_progress_bar = false")
     connection.execute(f"SET VARIABLE {STORE_VARIABLE} = {folder}")
     connection.execute(f"SET allowed_directories = [{folder}]")
     connection.execute("SET enable_external_access = false")

@@ -226,8 +226,8 @@ class DatasetRow:
     """One row of ``datasets``: what the scan of one data set found.
 
     ``fingerprint`` is the scan's digest of the files, ``label_source`` the table with the
-    labels, ``warnings`` what a reader of results should know. Publication counts the
-    recordings.
+    labels, ``warnings`` what a reader of results should know. ``synthetic`` says that no person
+    was recorded: ``deaps synth`` wrote it. Publication counts the recordings.
     """
 
     dataset: str
@@ -235,6 +235,7 @@ class DatasetRow:
     label_source: str | None = None
     warnings: tuple[str, ...] = ()
     scanned_at_ns: int = 0
+    synthetic: bool = False
 
 
 @dataclass(frozen=True, slots=True)

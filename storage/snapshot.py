@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from storage.errors import DeapsError
+from storage.index_digest import is_as_published
 from storage.layout import index_path
 from storage.schema import SCHEMA_VERSION, gate_view_sql
 
@@ -25,6 +28,10 @@ class IndexMissingError(DeapsError):
 
 class IndexVersionError(DeapsError):
     """The index has another schema version, is damaged, or is none of this program."""
+
+
+class IndexDamagedError(IndexVersionError):
+    """The index is not what was published; publishing again makes it whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +64,21 @@ def sql_literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def open_index(root_or_file: Path | str) -> DuckDBPyConnection:
+def open_index(root_or_file: Path | str, *, verify: bool = True) -> DuckDBPyConnection:
     """Return a read-only connection to a store's published index, or to an index file.
 
     The connection keeps its snapshot while newer ones are published. The index is attached to
     an empty database: within one process, ``duckdb.connect`` on the same path would return the
     old snapshot as long as any connection to it is open.
+
+    Raises
+    ------
+    IndexMissingError
+        If there is none.
+    IndexDamagedError
+        If, with ``verify``, its bytes are not those that were published; or DuckDB cannot open it.
+    IndexVersionError
+        If it has another schema version.
     """
     import duckdb
 
@@ -70,9 +86,11 @@ def open_index(root_or_file: Path | str) -> DuckDBPyConnection:
     path = index_path(given) if given.is_dir() or not given.suffix else given
     if not path.is_file():
         raise IndexMissingError(f"no index at {path}; run deaps preprocess")
+    if verify:
+        _check_digest(path)
     connection = duckdb.connect()
     try:
-        connection.execute(f"ATTACH {sql_literal(str(path.resolve()))} AS deaps (READ_ONLY)")
+        _attach(connection, path.resolve())
         connection.execute("USE deaps")
         _check_version(connection, path)
         # An index that was published before the view existed has none of its own.
@@ -80,27 +98,54 @@ def open_index(root_or_file: Path | str) -> DuckDBPyConnection:
     except duckdb.Error as error:
         connection.close()
         message = f"{path} cannot be opened as an index ({error}); run deaps preprocess"
-        raise IndexVersionError(message) from error
+        raise IndexDamagedError(message) from error
     except BaseException:
         connection.close()
         raise
     return connection
 
 
+def _check_digest(path: Path) -> None:
+    for _ in range(2):  # a publication may have come between the digest and the file
+        if is_as_published(path):
+            return
+    raise IndexDamagedError(
+        f"{path} was changed after it was published: its SHA-256 differs; run deaps preprocess to "
+        "publish it again"
+    )
+
+
+def _attach(connection: DuckDBPyConnection, path: Path) -> None:
+    """Attach an index, or a copy of it while somebody else has it open for writing.
+
+    A writer's lock keeps readers out, and the log that a killed writer leaves beside the index
+    belongs to no index that was ever published. A copy has neither.
+    """
+    import duckdb
+
+    try:
+        connection.execute(f"ATTACH {sql_literal(str(path))} AS deaps (READ_ONLY)")
+    except duckdb.IOException:
+        with tempfile.TemporaryDirectory(prefix="deaps-index-") as folder:
+            copy = Path(shutil.copyfile(path, Path(folder) / path.name))
+            # DuckDB keeps the file open, so it may lose its name at once.
+            connection.execute(f"ATTACH {sql_literal(str(copy))} AS deaps (READ_ONLY)")
+
+
 @contextlib.contextmanager
-def reading_index(root_or_file: Path | str) -> Iterator[DuckDBPyConnection]:
+def reading_index(root_or_file: Path | str, *, verify: bool = True) -> Iterator[DuckDBPyConnection]:
     """Yield a read-only connection; each error of DuckDB becomes "the index is damaged".
 
     For this program's own queries, which an undamaged index always answers.
     """
     import duckdb
 
-    with open_index(root_or_file) as connection:
+    with open_index(root_or_file, verify=verify) as connection:
         try:
             yield connection
         except duckdb.Error as error:
             message = f"the index at {root_or_file} is damaged ({error}); run deaps preprocess"
-            raise IndexVersionError(message) from error
+            raise IndexDamagedError(message) from error
 
 
 def read_snapshot(connection: DuckDBPyConnection) -> Snapshot:
@@ -133,7 +178,7 @@ def _check_version(connection: DuckDBPyConnection, path: Path) -> None:
         version = "none"
     if version != SCHEMA_VERSION:
         message = (
-            f"{path} has schema version {version}; this program reads {SCHEMA_VERSION}. "
-            "Run deaps preprocess to publish it again"
+            f"{path} has schema version {version}; this program reads {SCHEMA_VERSION}. Name "
+            "another store.root, or remove that file: deaps preprocess then makes all windows again"
         )
         raise IndexVersionError(message)

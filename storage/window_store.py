@@ -56,7 +56,8 @@ class WindowStore:
         Programs that read thousands of recordings at random raise that limit first with
         `storage.windows.mmap_cache.raise_open_file_limit`; a store never does.
 
-    The index is read once, here. Threads may share a store; after pickling or forking, files
+    The index is read once, here. A file is compared with its SHA-256 when this process first maps
+    it. Threads may share a store; after pickling or forking, files
     are mapped again as they are needed.
     """
 
@@ -155,6 +156,7 @@ class WindowStore:
                 size=int(catalogue.sizes[slot]),
                 offset=int(catalogue.offsets[slot]),
                 n_windows=int(catalogue.n_windows[slot]),
+                sha256=catalogue.digests[slot],
             )
             self._maps.put(slot, block)
         return block

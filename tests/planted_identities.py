@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import edfio
+import numpy as np
+from scipy.io import savemat
 
-from tests.edf_files import MAGIC, beats, patch, write_edf
+from tests.edf_files import MAGIC, beats, patch, signal_field, write_edf
 from tests.preprocessing.datasets.test_folder import write_bdf, write_brainvision, write_gdf
 from tests.wfdb_files import write_record
 
@@ -163,9 +165,53 @@ def wfdb_with_free_text(path: Path) -> None:
 
 def wfdb_with_impossible_date(path: Path) -> None:
     """Write a record whose header has a date that no calendar has."""
-    wfdb(path)
+    write_record(path.parent, path.stem, {"II": beats(25, 360, seed=3)}, comments=[SENTENCE])
     first, *rest = path.read_text().splitlines()
     path.write_text("\n".join([f"{first} 10:00:00 99/10/1931", *rest]))
+
+
+def edf_fields_of_words(path: Path) -> None:
+    """Write an EDF with the name as unit, transducer, filter, reserved fields and other labels."""
+    write_edf(path, {"ECG": beats(25, seed=4), "EEG": beats(25, seed=5)})
+    patch(path, slice(197, 236), SURNAME)
+    for index in (0, 1):
+        patch(path, signal_field(2, index, 16, 80), SENTENCE[:80])
+        patch(path, signal_field(2, index, 96, 8), SURNAME[:8])
+        patch(path, signal_field(2, index, 136, 80), SENTENCE[:80])
+        patch(path, signal_field(2, index, 224, 32), SENTENCE[:32])
+    patch(path, signal_field(2, 1, 0, 16), SURNAME)
+
+
+def edf_labels_of_words(path: Path) -> None:
+    write_edf(path, {"EEG": beats(25, seed=6), "EMG": beats(25)})
+    patch(path, signal_field(2, 0, 0, 16), SURNAME)
+
+
+def wfdb_unit_of_words(path: Path) -> None:
+    write_record(path.parent, path.stem, {"II": beats(25, 360, seed=7)})
+    path.write_text(path.read_text().replace("/mV", f"/{SURNAME}"))
+
+
+def wfdb_descriptions_of_words(path: Path) -> None:
+    write_record(path.parent, path.stem, {"II": beats(25, 360, seed=8)})
+    path.write_text(path.read_text().replace(" II\n", f" {FIRST_NAME} {SURNAME}\n"))
+
+
+def wfdb_file_of_words(path: Path) -> None:
+    write_record(path.parent, path.stem, {"II": beats(25, 360, seed=9)})
+    path.write_text(path.read_text().replace(f"{path.stem}.dat", f"{SURNAME}.dat"))
+
+
+def wfdb_with_capitals(path: Path) -> None:
+    """Write a record whose rhythm annotation looks like a code and is a name."""
+    rhythms = {0: "N", 720: SURNAME[:6].upper()}
+    write_record(
+        path.parent,
+        path.stem,
+        {"II": beats(25, 360, seed=10)},
+        comments=[SENTENCE],
+        rhythms=rhythms,
+    )
 
 
 def wfdb_of_words(path: Path) -> None:
@@ -181,6 +227,10 @@ OK: dict[str, Callable[[Path], object]] = {
     "brain.vhdr": brainvision,
     "r1.hea": wfdb,
     "r2.hea": wfdb_with_free_text,
+    "capitals.hea": wfdb_with_capitals,
+    "date.hea": wfdb_with_impossible_date,
+    "fields.edf": edf_fields_of_words,
+    "units.hea": wfdb_unit_of_words,
 }
 """Files that are read."""
 
@@ -192,7 +242,9 @@ QUARANTINED: dict[str, Callable[[Path], object]] = {
     "short.edf": truncated_header,
     "no-times.edf": edf_plus_d_without_times,
     "broken.bdf": broken_bdf,
-    "date.hea": wfdb_with_impossible_date,
+    "labels.edf": edf_labels_of_words,
+    "descriptions.hea": wfdb_descriptions_of_words,
+    "file.hea": wfdb_file_of_words,
     "words.hea": wfdb_of_words,
 }
 """Files that cannot be read, so that the reason is about their headers."""
@@ -205,6 +257,7 @@ def write_folder(folder: Path) -> Path:
     for number, (name, write) in enumerate((OK | QUARANTINED).items()):
         write(folder / name)
         rows.append(f"{name},s{number},1,F,70,{SURNAME} {FIRST_NAME},{BORN_EDF}")
+    rows.append(f"{SURNAME} {FIRST_NAME},s99,{SURNAME},{FIRST_NAME},{BORN_EDF},,")
     (folder / "subjects.csv").write_text("\n".join(rows) + "\n")
     return folder
 
@@ -215,11 +268,23 @@ def write_cohorts(folder: Path) -> dict[str, Path]:
     no_ecg(folder / "shhs/polysomnography/edfs/shhs1/shhs1-200002.edf")
     comments = [f"69 M 1085 1629 x1 {SENTENCE}", SENTENCE]
     write_record(folder / "mitdb", "100", {"MLII": beats(25, 360)}, comments=comments)
+    write_challenge(folder / "challenge2017")
     return {
+        "challenge2017": folder / "challenge2017",
         "shhs": folder / "shhs",
         "mitdb": folder / "mitdb",
         "folder": write_folder(folder / "own"),
     }
+
+
+def write_challenge(folder: Path) -> None:
+    """Write a record of Challenge 2017 whose header and label file name a person."""
+    folder.mkdir(parents=True)
+    samples = np.rint(beats(25, 300) * 1000).astype(np.int16)[None]
+    savemat(folder / "A00001.mat", {"val": samples}, format="4")
+    lead = f"A00001.mat 16+24 1000/{SURNAME} 16 0 0 0 0 {SENTENCE}"
+    (folder / "A00001.hea").write_text(f"A00001 1 300 {samples.size}\n{lead}\n# {SENTENCE}\n")
+    (folder / "REFERENCE-v3.csv").write_text(f"A00001,{SURNAME}\n{SENTENCE}\n")
 
 
 def planted_files(roots: Iterable[Path]) -> Iterator[Path]:

@@ -8,14 +8,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from deaps.models.contract import TOLERANCE, VECTOR_KEY, unpack_vector
 from deaps.models.encoder import Encoder
-from deaps.models.encoder_file import load_encoder
+from deaps.models.encoder_file import encoder_file, load_encoder, read_about
 from storage.atomic import replacing
 from storage.errors import DeapsError
 from storage.packages import require_extra
 from storage.schema import WINDOW_SAMPLES
 
 _TOLERANCE = 1e-4
+"""On random windows, which are far from an ECG."""
 _WINDOWS_COMPARED = 5
 
 
@@ -47,6 +49,7 @@ def export_onnx(encoder: Path | None, out: Path) -> float:
             verbose=False,
         )
         difference = _difference(module, temporary)
+        _check_vector(encoder, temporary)
         if difference > _TOLERANCE:
             raise DeapsError(
                 f"the ONNX encoder differs from torch by {difference:.1e}; "
@@ -66,6 +69,24 @@ class _Unchunked(torch.nn.Module):
         encode = self.encoder.encode if isinstance(self.encoder, Encoder) else self.encoder
         result: torch.Tensor = encode(windows)
         return result
+
+
+def _check_vector(encoder: Path | str | None, path: Path) -> None:
+    """Refuse an ONNX file that does not reproduce the encoder's test vector."""
+    import onnxruntime
+
+    vector = read_about(encoder_file(encoder)).get(VECTOR_KEY)
+    if vector is None:
+        return
+    given, expected = unpack_vector(vector)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    (actual,) = session.run(None, {"windows": given})
+    missed_by = float(np.abs(actual - expected).max())
+    if not missed_by <= TOLERANCE:
+        raise DeapsError(
+            f"the ONNX encoder misses the test vector by {missed_by:.1e}; allowed is "
+            f"{TOLERANCE:.0e}, so that nothing was written"
+        )
 
 
 def _difference(module: torch.nn.Module, path: Path) -> float:

@@ -16,7 +16,7 @@ from deaps.models.encoder import WIDTH
 from deaps.probing.examples import Windows
 from deaps.probing.feature_source import FeatureSource
 from deaps.training.checkpoints import encoder_files
-from storage.digest import digest_of
+from storage.digest import digest_of, file_sha256
 
 FLOORS_FOLDER = "floors"
 _FEATURES_FOLDER = "features"
@@ -148,11 +148,19 @@ def joined_name(method: str) -> str:
     return f"{method} + {RR_FLOOR}"
 
 
+def _trained_run(finished: FinishedRun) -> TrainedRun:
+    run = finished.run
+    _, encoder = max(encoder_files(run.folder))
+    return TrainedRun(
+        name=run.name, seed=finished.trained.key.seed, encoder_sha256=file_sha256(encoder)
+    )
+
+
 def _record(finished: Sequence[FinishedRun], planned: Iterable[int]) -> Representation:
     trained, plan = finished[0].trained, finished[0].run.plan
     method = load_method(plan.method)
     size = method.encoder_size(plan.model)
-    runs = tuple(TrainedRun(name=f.run.name, seed=f.trained.key.seed) for f in finished)
+    runs = tuple(_trained_run(each) for each in finished)
     present = {run.seed for run in runs}
     return Representation(
         name=trained.name,

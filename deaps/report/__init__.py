@@ -8,6 +8,7 @@ from deaps.evaluation import PAGE_NAME, Evaluation
 from deaps.report.markdown import markdown_report
 from deaps.report.outline import report_sections
 from deaps.report.page import html_page
+from deaps.report.synthetic import report_title, synthetic_banner
 from storage.atomic import replacing
 
 __all__ = ["MARKDOWN_NAME", "write_report"]
@@ -22,9 +23,10 @@ def write_report(evaluation: Evaluation, folder: Path) -> Path:
     report is whole.
     """
     sections = report_sections(evaluation)
-    _write(folder / MARKDOWN_NAME, markdown_report(evaluation.title, sections))
+    title, banner = report_title(evaluation), synthetic_banner(evaluation)
+    _write(folder / MARKDOWN_NAME, markdown_report(title, sections, banner=banner))
     page = folder / PAGE_NAME
-    _write(page, html_page(evaluation.title, sections))
+    _write(page, html_page(title, sections, banner=banner))
     return page
 
 

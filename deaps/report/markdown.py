@@ -31,9 +31,9 @@ _SPECIAL = re.compile(r"([\\`*_\[\]|#])")
 _FENCE = re.compile(r"`{3,}")
 
 
-def markdown_report(title: str, sections: Sequence[Section]) -> str:
+def markdown_report(title: str, sections: Sequence[Section], *, banner: str | None = None) -> str:
     """Return the whole report as Markdown text."""
-    blocks = [f"# {escaped(title)}"]
+    blocks = [f"# {escaped(title)}", *([f"> **{escaped(banner)}**"] if banner else [])]
     for section in sections:
         blocks.append(f"## {escaped(section.title)}")
         blocks += [_block(part) for part in section.parts]

@@ -7,6 +7,7 @@ from deaps.report.parts import Section, numbered
 from deaps.report.results import reported
 from deaps.report.sections.ablations import ablations_section
 from deaps.report.sections.absent import absent_section
+from deaps.report.sections.change import change_sections
 from deaps.report.sections.deviations import deviations_section
 from deaps.report.sections.embedding_map import map_section
 from deaps.report.sections.evolution import evolution_section
@@ -21,12 +22,14 @@ from deaps.report.sections.sleep import sleep_sections
 from deaps.report.sections.strips import strips_section
 from deaps.report.sections.training import training_section
 from deaps.report.sections.trials import trials_section
+from deaps.report.synthetic import marked_synthetic
 
 
 def report_sections(evaluation: Evaluation) -> tuple[Section, ...]:
     """Return every section in order, tables and figures numbered."""
     sections = (
         headline_section(evaluation),
+        *change_sections(evaluation),
         mean_ranks_section(evaluation),
         *(benchmark_section(evaluation, benchmark) for benchmark in reported(evaluation)),
         few_labels_section(evaluation),
@@ -43,4 +46,4 @@ def report_sections(evaluation: Evaluation) -> tuple[Section, ...]:
         absent_section(evaluation),
         provenance_section(evaluation),
     )
-    return numbered(sections)
+    return marked_synthetic(numbered(sections), evaluation)

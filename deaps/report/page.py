@@ -16,11 +16,12 @@ from deaps.report.wording import percent
 _TEMPLATES = "templates"
 
 
-def html_page(title: str, sections: Sequence[Section]) -> str:
+def html_page(title: str, sections: Sequence[Section], *, banner: str | None = None) -> str:
     """Return the page; the templates escape every text, drawings are inserted unchanged."""
     page = _environment().get_template("page.html")
     return page.render(
         title=title,
+        banner=banner,
         sections=sections,
         style=_resource("style.css"),
         script=_resource("page.js"),

@@ -9,6 +9,7 @@ encoders alone: nothing resumes it, and the optimiser's state is twice as large 
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -16,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from deaps.models.encoder_file import EncoderFileError, check_weights, encoder_bytes
 from storage.atomic import fsync_path, replacing
 from storage.digest import file_sha256
 from storage.errors import DeapsError
@@ -102,6 +103,11 @@ def load_checkpoint(
                 f"{about.config_digest[:12]}, not to {method_name!r} with {config_digest[:12]}; "
                 "remove it to begin that training again"
             )
+        try:
+            check_weights(method, weights, where=str(folder / _WEIGHTS))
+        except EncoderFileError as error:
+            say(f"{error}; going back to the checkpoint before it")
+            continue
         method.load_state_dict(weights)
         return about.step, state
     return None
@@ -116,7 +122,7 @@ def save_encoder(path: Path, encoder: nn.Module, about: dict[str, str]) -> None:
     """Write an encoder's weights alone, with what made them in the file's metadata."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
-        save_file(_plain_weights(encoder), temporary, metadata=about)
+        temporary.write_bytes(encoder_bytes(_plain_weights(encoder), about))
 
 
 def encoder_path(run: Path, step: int) -> Path:
@@ -143,8 +149,15 @@ def _read(folder: Path) -> tuple[About, dict[str, Tensor], dict[str, Any]]:
                 raise CheckpointError(f"{folder / name} is damaged")
         weights = load_file(folder / _WEIGHTS)
         state = torch.load(folder / _STATE, weights_only=True, map_location="cpu")
-    except (OSError, TypeError, json.JSONDecodeError, SafetensorError, RuntimeError) as error:
-        raise CheckpointError(f"{folder} is damaged ({type(error).__name__})") from error
+    except CheckpointError:
+        raise
+    except pickle.UnpicklingError:
+        raise CheckpointError(
+            f"{folder / _STATE} is damaged, or holds more than tensors and numbers, which is never "
+            "executed"
+        ) from None
+    except Exception:  # files of any content raise anything
+        raise CheckpointError(f"{folder} is damaged or incomplete") from None
     return about, weights, state
 
 

@@ -22,9 +22,11 @@ from deaps.config import ModelSettings, SamplingSettings, TrainingSettings
 from deaps.method_registry import find_method
 from storage.atomic import replacing
 from storage.config import Normalisation
-from storage.digest import digest_of
+from storage.digest import digest_of, file_sha256
 from storage.errors import DeapsError
+from storage.index_digest import write_digests
 from storage.layout import INDEX_NAME, RUN_NAME, RUNS_FOLDER, index_path
+from storage.packages import code_version
 from storage.snapshot import open_index, read_snapshot
 
 CONFIG_NAME = "config.toml"
@@ -112,6 +114,7 @@ def create_run(store: Path, plan: TrainingPlan) -> Run:
     if not (folder / CONFIG_NAME).exists():
         folder.mkdir(parents=True, exist_ok=True)
         _link(index_path(store), folder / INDEX_NAME)
+        write_digests(folder / INDEX_NAME, [file_sha256(folder / INDEX_NAME)])
         values = {"snapshot": snapshot_id, "started_at": _now()} | plan.as_dict()
         with replacing(folder / CONFIG_NAME) as temporary:
             temporary.write_text(to_toml(values), encoding="utf-8")
@@ -158,6 +161,7 @@ def finish_run(run: Run, **facts: Any) -> None:
         "finished_at": _now(),
         "iterations": run.plan.iterations,
         "config": run.plan.identity(),
+        "code": code_version(),
     } | facts
     with replacing(run.folder / RUN_NAME) as temporary:
         temporary.write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")

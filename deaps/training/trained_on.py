@@ -25,8 +25,8 @@ TRAINED_ON_NAME = "trained_on.json"
 _HASH_LENGTH = 12
 
 _NAMES = """
-SELECT r.dataset || '/' || r.subject AS subject, coalesce(s.content, '') AS content
-FROM recordings r
+SELECT r.dataset || '/' || r.subject AS subject, coalesce(s.content, '') AS content, d.synthetic
+FROM recordings r JOIN datasets d USING (dataset)
 LEFT JOIN (
     SELECT recording_id, string_agg(sha256, ' ' ORDER BY path) AS content
     FROM sources WHERE role = 'signal' GROUP BY recording_id
@@ -43,9 +43,15 @@ class TrainedOn:
     """As ``dataset/subject``."""
     recordings: frozenset[str]
     """Digests of their signals; copies of a recording under another name have the same."""
+    synthetic: bool | None = None
+    """Whether some of the data were synthetic; None where that was not recorded."""
 
     def __or__(self, other: TrainedOn) -> TrainedOn:
-        return TrainedOn(self.subjects | other.subjects, self.recordings | other.recordings)
+        return TrainedOn(
+            self.subjects | other.subjects,
+            self.recordings | other.recordings,
+            self.synthetic or other.synthetic,
+        )
 
     @property
     def digest(self) -> str:
@@ -84,7 +90,11 @@ def keep_trained_on(run: Run, sampler: Sampler) -> None:
     """Write whom a run is trained on into its folder, before its first step."""
     if not (run.folder / TRAINED_ON_NAME).exists():
         found = drawn_from(sampler, run.index)
-        values = {"subjects": sorted(found.subjects), "recordings": sorted(found.recordings)}
+        values = {
+            "subjects": sorted(found.subjects),
+            "recordings": sorted(found.recordings),
+            "synthetic": found.synthetic,
+        }
         with replacing(run.folder / TRAINED_ON_NAME) as temporary:
             temporary.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
 
@@ -98,14 +108,19 @@ def read_trained_on(run: Run) -> TrainedOn:
         views = load_method(plan.method).views
         sampler = open_sampler(run.index, views, plan.sampling, batch=1, seed=0)
         return drawn_from(sampler, run.index)
-    return TrainedOn(frozenset(values["subjects"]), frozenset(values["recordings"]))
+    return TrainedOn(
+        frozenset(values["subjects"]), frozenset(values["recordings"]), values.get("synthetic")
+    )
 
 
 def _named(recording_ids: NDArray[np.int32], index: Path) -> TrainedOn:
     with open_index(index) as connection:
         rows = connection.execute(_NAMES, {"ids": recording_ids.tolist()}).fetchall()
-    subjects = frozenset(subject for subject, _ in rows)
-    return TrainedOn(subjects, frozenset(content for _, content in rows if content))
+    return TrainedOn(
+        frozenset(subject for subject, _, _ in rows),
+        frozenset(content for _, content, _ in rows if content),
+        any(synthetic for _, _, synthetic in rows),
+    )
 
 
 def _joined(names: Iterable[str]) -> str:

@@ -22,7 +22,7 @@ from deaps.report.figures.strips import strip_plot, strip_range
 from deaps.report.page import html_page
 from deaps.report.parts import Figure, Panel, Section, numbered
 from deaps.report.sections.strips import PAPER_LINES
-from flows.report import find_evaluation
+from flows.experiment.page import find_evaluation
 from storage.errors import DeapsError
 from storage.schema import FS, WINDOW_S, Quality
 from storage.snapshot import open_index

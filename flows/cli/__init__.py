@@ -7,8 +7,8 @@ import typer
 from flows.cli.data import fetch, preprocess, scan, synth
 from flows.cli.models import embed, export, train
 from flows.cli.options import exit_on_error
-from flows.cli.pipeline import evaluate, report, run, serve
-from flows.cli.store import doctor, gc, query, show, status
+from flows.cli.pipeline import deploy, evaluate, report, run, serve
+from flows.cli.store import doctor, gc, query, show, status, trace
 
 app = typer.Typer(
     name="deaps",
@@ -22,7 +22,7 @@ app = typer.Typer(
 _COMMANDS = (
     run,
     *(synth, fetch, scan, preprocess, train, evaluate, report),
-    *(embed, export, query, show, doctor, gc, serve, status),
+    *(embed, export, query, show, trace, doctor, gc, serve, deploy, status),
 )
 for command in _COMMANDS:
     app.command()(exit_on_error(command))

@@ -13,7 +13,7 @@ from flows.cli.options import (
     Overrides,
     Preset,
     Strict,
-    config_text,
+    flow_arguments,
     flow_context,
     settings_from,
 )
@@ -99,20 +99,39 @@ def preprocess(
     scanned.require_data()
     if scanned.nothing_to_do:
         _print_up_to_date(settings, scanned)
+    elif _takes_seconds(settings, scanned):
+        from flows.ingest.refresh import refresh_store
+        from flows.runtime.interrupt import stop_at_once
+
+        with stop_at_once():
+            refresh_store(settings, scanned, only=only or (), verify=verify)
+        _print_summary(settings)
     else:
         with flow_context(settings, scanned):
             from flows.preprocess import preprocess as preprocess_flow
+            from flows.runtime.orchestration import run_flow
 
-            preprocess_flow(
-                preset=preset,
-                config=config_text(config),
-                overrides=overrides,
+            run_flow(
+                preprocess_flow,
+                **flow_arguments(preset, config, overrides),
                 only=only,
                 verify=verify,
             )
         _print_summary(settings)
     if strict and _anything_wrong(settings, scanned):
         raise typer.Exit(1)
+
+
+def _takes_seconds(settings: Settings, scanned: Scan) -> bool:
+    """Return whether the work is small, with nothing to follow and nobody to watch it.
+
+    Then it needs neither Prefect nor workers, which would take most of the time.
+    """
+    from flows.ingest.refresh import is_small
+    from flows.runtime.server_address import named_server
+
+    is_alone = settings.refresh.then == "nothing" and named_server() is None
+    return is_alone and is_small(settings, scanned.todo())
 
 
 def _print_dataset(dataset: DatasetScan, *, verbose: bool) -> None:

@@ -11,7 +11,7 @@ from flows.cli.options import (
     Config,
     Overrides,
     Preset,
-    config_text,
+    flow_arguments,
     flow_context,
     settings_from,
 )
@@ -42,13 +42,13 @@ def train(
     for name in method or ():
         find_method(name)
     with flow_context(settings):
+        from flows.runtime.orchestration import run_flow
         from flows.train import train as train_flow
 
-        names = train_flow(
+        names = run_flow(
+            train_flow,
             methods=method,
-            preset=preset,
-            config=config_text(config),
-            overrides=overrides,
+            **flow_arguments(preset, config, overrides),
         )
     for name in names:
         typer.echo(f"run: {settings.store.root / 'runs' / name}")
@@ -69,19 +69,24 @@ def embed(
     Example: deaps embed night.edf --out night.parquet
     """
     settings = settings_from(preset, config, overrides)
-    from flows.embed import embed_source
+    from flows.embed_source import embed_source
 
     typer.echo(f"{embed_source(settings, source, encoder, out):,} windows: {out}")
 
 
 def export(
-    out: Annotated[Path, typer.Argument(help="ONNX file to write.")],
+    out: Annotated[Path, typer.Argument(help="File ending in .onnx, or folder for a model hub.")],
     encoder: Encoder = None,
 ) -> None:
-    """Write an encoder as ONNX, checked against torch.
+    """Write an encoder as ONNX, checked against torch, or as a folder for a model hub.
 
     Example: deaps export encoder.onnx --encoder store/runs/RUN/encoders/step-00030000.safetensors
     """
+    if out.suffix != ".onnx":
+        from deaps.models.hub_folder import write_hub_folder
+
+        typer.echo(f"{write_hub_folder(encoder, out)}: config.json, model.safetensors, README.md")
+        return
     from deaps.models.onnx_export import export_onnx
 
     typer.echo(f"{out}: differs from torch by at most {export_onnx(encoder, out):.1e}")

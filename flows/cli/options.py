@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
 
 import typer
 
@@ -78,23 +78,23 @@ def settings_from(preset: str | None, config: Path | None, overrides: list[str] 
     return load_settings(preset=preset, config=config, overrides=overrides or ())
 
 
-def config_text(config: Path | None) -> str | None:
-    """Return the configuration file's path as a flow's parameter, which is JSON."""
-    return str(config) if config else None
+def flow_arguments(
+    preset: str | None, config: Path | None, overrides: list[str] | None
+) -> dict[str, Any]:
+    """Return where settings come from, as a flow's parameters, which are JSON."""
+    text = str(config) if config else None
+    return {"preset": preset, "config": text, "overrides": overrides}
 
 
 @contextmanager
 def flow_context(settings: Settings, scan: Scan | None = None) -> Iterator[None]:
-    """Check that Prefect's server answers, and let Ctrl-C stop at once.
+    """Hand ``settings`` and ``scan`` to the flow that runs inside, and let Ctrl-C stop at once.
 
-    The flow that runs inside takes over ``settings`` and ``scan`` instead of loading and scanning
-    again. Import flows inside: Prefect takes seconds to import and to start.
+    Import flows inside, and call them by `run_flow`: Prefect takes seconds to import and to start.
     """
     typer.echo("starting Prefect and the workers ...", err=True)
     from flows.runtime.flow_start import hand_over
     from flows.runtime.interrupt import stop_at_once
-    from flows.runtime.prefect_server import require_server
 
-    require_server()
     with stop_at_once(), hand_over(settings, scan):
         yield

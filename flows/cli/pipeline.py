@@ -11,7 +11,7 @@ from flows.cli.options import (
     Config,
     Overrides,
     Preset,
-    config_text,
+    flow_arguments,
     flow_context,
     settings_from,
 )
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from flows.ingest.scan import Scan
 
 _PREFECT_PORT = 4200
+PREFECT_FILE = Path("prefect.yaml")
 
 
 def run(
@@ -47,8 +48,9 @@ def run(
     else:
         with flow_context(settings, scanned):
             from flows.pipeline import pipeline
+            from flows.runtime.orchestration import run_flow
 
-            page = Path(pipeline(preset=preset, config=config_text(config), overrides=overrides))
+            page = Path(run_flow(pipeline, **flow_arguments(preset, config, overrides)))
     typer.echo(f"report: {page}")
 
 
@@ -61,8 +63,8 @@ def evaluate(
 
     Example: deaps evaluate --preset open
     """
+    from flows.experiment.page import write_page
     from flows.experiment.state import load_state
-    from flows.report import write_page
 
     settings = settings_from(preset, config, overrides)
     state = load_state(settings)
@@ -70,8 +72,9 @@ def evaluate(
     if not state.evaluated:
         with flow_context(settings):
             from flows.evaluate import evaluate as evaluate_flow
+            from flows.runtime.orchestration import run_flow
 
-            evaluate_flow(preset=preset, config=config_text(config), overrides=overrides)
+            run_flow(evaluate_flow, **flow_arguments(preset, config, overrides))
     typer.echo(f"report: {write_page(state.folder)}")
 
 
@@ -85,7 +88,7 @@ def report(
 
     Example: deaps report --preset open
     """
-    from flows.report import find_evaluation, rewrite_page
+    from flows.experiment.page import find_evaluation, rewrite_page
 
     settings = settings_from(preset, config, overrides)
     typer.echo(f"report: {rewrite_page(find_evaluation(settings.store.root, name))}")
@@ -112,6 +115,20 @@ def serve(
         say=lambda text: typer.echo(text, err=True),
         parameters=flow_parameters(preset, config),
     )
+
+
+def deploy(
+    file: Annotated[Path, typer.Option(help="Prefect's file of deployments.")] = PREFECT_FILE,
+) -> None:
+    """Make work pools, deployments and an end for silent runs on a server.
+
+    The server is the one that PREFECT_API_URL names; running it again does no harm.
+
+    Example: deaps deploy
+    """
+    from flows.deploy import deploy as make_ready
+
+    make_ready(file, say=lambda text: typer.echo(text, err=True))
 
 
 def flow_parameters(preset: str | None, config: Path | None) -> dict[str, str]:

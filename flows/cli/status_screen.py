@@ -36,14 +36,14 @@ def render(status: StoreStatus) -> RenderableType:
 
     sections = {
         f"Store {status.root}": _store_lines(status),
-        "Running now": _working_lines(status),
+        "Running now": working_lines(status),
         "Trainings": _run_lines(status),
         "Reports": _report_lines(status),
         "Disk": _disk_lines(status),
         "Last warnings and errors": map(_event_line, status.events),
     }
     rows = {title: list(lines) for title, lines in sections.items()}
-    return Group(*(_section(title, lines) for title, lines in rows.items() if lines))
+    return Group(*(section(title, lines) for title, lines in rows.items() if lines))
 
 
 def _store_lines(status: StoreStatus) -> Iterator[tuple[str, ...]]:
@@ -70,7 +70,8 @@ def _counts(recordings: int, quarantined: int, windows: int) -> str:
     return f"{recordings:,} recordings ({by_status}), {windows:,} windows"
 
 
-def _working_lines(status: StoreStatus) -> Iterator[tuple[str, ...]]:
+def working_lines(status: StoreStatus) -> Iterator[tuple[str, ...]]:
+    """Return a line for each process that works on the store or waits for it."""
     for holder in status.working:
         yield holder.purpose, _who(holder)
     for run in status.runs:
@@ -131,7 +132,8 @@ def _event_line(event: Event) -> tuple[str, ...]:
     return f"{event['level']}, {_when(at)}", " ".join(where), what
 
 
-def _section(title: str, lines: Sequence[tuple[str, ...]]) -> RenderableType:
+def section(title: str, lines: Sequence[tuple[str, ...]]) -> RenderableType:
+    """Return lines below a title, for a terminal."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text

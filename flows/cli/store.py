@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from flows.cli.options import Config, Overrides, Preset, settings_from, stop
+
+_INTERRUPTED = 130
 
 
 def query(
@@ -24,8 +27,19 @@ def query(
     from flows.cli.output import ROWS_ASKED, print_csv, print_table
     from storage.query import run_query
 
-    settings = settings_from(preset, config, overrides)
-    table = run_query(settings.store.root, sql, limit=None if csv else ROWS_ASKED)
+    store = settings_from(preset, config, overrides).store
+    try:
+        table = run_query(
+            store.root,
+            sql,
+            limit=None if csv else ROWS_ASKED,
+            seconds=store.query_seconds,
+            megabytes=store.query_megabytes,
+        )
+    except KeyboardInterrupt:
+        typer.echo("deaps: stopped", err=True)
+        # A statement that does not end would keep the process at its end.
+        os._exit(_INTERRUPTED)
     (print_csv if csv else print_table)(table)
 
 
@@ -54,19 +68,56 @@ def show(
         typer.echo(str(path))
 
 
+def trace(
+    what: Annotated[
+        str, typer.Argument(help="A report, or a window: dataset/recording/row.", metavar="WHAT")
+    ],
+    figure: Annotated[
+        str | None, typer.Argument(help="With a report: benchmark/representation[/metric].")
+    ] = None,
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Name what a figure of a report, or a window, comes from.
+
+    The report ``newest`` is the last one.
+
+    Example: deaps trace newest afib-transfer/deaps/accuracy
+    """
+    from flows.experiment.lineage import trace_figure, trace_window
+
+    root = settings_from(preset, config, overrides).store.root
+    if figure is None:
+        lines = trace_window(root, what)
+    else:
+        lines = trace_figure(root, None if what == "newest" else what, figure)
+    for name, value in lines:
+        typer.echo(f"{name}: {value}")
+
+
 def doctor(
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
     verify: Annotated[bool, typer.Option(help="Read and hash every file, too.")] = False,
+    deep: Annotated[
+        bool, typer.Option(help="Compare index, windows and data sets with each other, too.")
+    ] = False,
 ) -> None:
     """Check that the store is whole; exit with 1 if it is not.
 
     Example: deaps doctor --verify
     """
-    from storage.care.doctor import check_store
+    settings = settings_from(preset, config, overrides)
+    if deep:
+        from flows.ingest.deep_check import check_deeply
 
-    findings = check_store(settings_from(preset, config, overrides).store.root, verify=verify)
+        findings = list(check_deeply(settings))
+    else:
+        from storage.care.doctor import check_store
+
+        findings = check_store(settings.store.root, verify=verify)
     errors = sum(finding.is_error for finding in findings)
     for finding in findings:
         typer.echo(str(finding))
@@ -100,6 +151,9 @@ def status(
     config: Config = None,
     overrides: Overrides = None,
     json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Show stages, runs and workers until Ctrl-C.")
+    ] = False,
 ) -> None:
     """Show what is published and running, disk use and problems.
 
@@ -112,6 +166,11 @@ def status(
     from flows.monitoring.status import store_status
     from flows.runtime.console import console
 
+    if watch:
+        from flows.cli.status_watch import watch as watch_store
+
+        watch_store(root, console())
+        return
     state = store_status(root)
     if json:
         typer.echo(as_json(state))

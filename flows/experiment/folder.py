@@ -9,6 +9,7 @@ from deaps.benchmark_registry import OTHER_BENCHMARKS
 from deaps.evaluation import (
     EVALUATION_NAME,
     Evaluation,
+    Provenance,
     Score,
     TrainedRun,
     write_evaluation,
@@ -58,6 +59,7 @@ def result_rows(evaluation: Evaluation) -> list[dict[str, object]]:
     """
     runs = {r.name: r.runs for r in evaluation.representations}
     rows: list[dict[str, object]] = []
+    origin = _origin(evaluation.provenance)
     for benchmark in evaluation.benchmarks:
         if benchmark.not_run is not None:
             rows.append({"benchmark": benchmark.name, "note": f"not run: {benchmark.not_run}"})
@@ -65,20 +67,30 @@ def result_rows(evaluation: Evaluation) -> list[dict[str, object]]:
             name = outcome.representation
             keys: dict[str, object] = {"method": name, "benchmark": benchmark.name}
             for score in outcome.scores:
-                rows += [keys | row for row in _score_rows(score, runs[name])]
+                rows += [keys | origin | row for row in _score_rows(score, runs[name])]
     return rows
+
+
+def _origin(made: Provenance) -> dict[str, object]:
+    """Return what every figure of a report comes from."""
+    names = {"settings_digest", "code", "sources", "sources_sha256"}
+    return {"snapshot": made.snapshot_id} | made.model_dump(include=names)
 
 
 def _score_rows(score: Score, runs: Sequence[TrainedRun]) -> list[dict[str, object]]:
     figures = score.model_dump(include={"metric", "value", "low", "high", "n"})
     figures["note"] = _note(score.deviation)
     if len(runs) == 1:
-        return [figures | {"run": runs[0].name, "seed": runs[0].seed}]
+        return [figures | _run_keys(runs[0])]
     by_run: list[dict[str, object]] = [
-        {"metric": score.metric, "value": value, "n": score.n, "run": run.name, "seed": run.seed}
+        {"metric": score.metric, "value": value, "n": score.n} | _run_keys(run)
         for run, value in zip(runs, score.by_seed, strict=False)
     ]
     return [figures, *by_run]
+
+
+def _run_keys(run: TrainedRun) -> dict[str, object]:
+    return {"run": run.name, "seed": run.seed, "encoder_sha256": run.encoder_sha256}
 
 
 def _note(deviation: float | None) -> str | None:

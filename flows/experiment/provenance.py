@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import time
@@ -9,17 +10,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 
 from deaps.evaluation import DatasetLabels, Provenance, Stage
-from deaps.probing.representations import FeatureFile
-from deaps.training.device import choose_device
 from deaps.training.run_folder import to_toml
 from flows.config import Settings
-from storage.digest import file_sha256
-from storage.packages import installed_versions
+from storage.digest import digest_of, file_sha256
+from storage.packages import code_version, installed_versions
 from storage.snapshot import read_snapshot
+
+if TYPE_CHECKING:
+    from deaps.probing.representations import FeatureFile
 
 _PACKAGES = (
     "deaps",
@@ -33,6 +36,8 @@ _PACKAGES = (
     "pyarrow",
     "prefect",
 )
+
+_SOURCE_DIGESTS = "SELECT sha256 FROM sources ORDER BY sha256"
 
 
 class Stopwatch:
@@ -58,17 +63,40 @@ def provenance(
     command: str,
 ) -> Provenance:
     """Return versions, hardware, digests, seeds and times of an evaluation."""
+    text = to_toml(settings.model_dump(mode="json", exclude={"data", "execution"}))
+    count, sources_sha256 = digest_of_sources(index)
     return Provenance(
+        settings_digest=settings_digest(settings),
+        code=code_version(),
+        sources=count,
+        sources_sha256=sources_sha256,
         snapshot_id=read_snapshot(index).snapshot_id,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         command=command,
         versions=versions(),
         hardware=hardware(settings.execution.device),
-        settings=to_toml(settings.model_dump(mode="json", exclude={"data", "execution"})),
+        settings=text,
         digests=_encoder_digests(files) | _fingerprints(index, labels),
         seeds={"training": settings.training.seed, "benchmarks": settings.benchmarks.seed},
         stages=tuple(stages),
     )
+
+
+def settings_digest(settings: Settings) -> str:
+    """Return the digest of all settings that a figure can depend on: none of the machine's."""
+    values = settings.model_dump(mode="json", exclude={"data", "execution", "refresh"})
+    del values["store"]["root"]
+    return digest_of(values)
+
+
+def digest_of_sources(index: duckdb.DuckDBPyConnection) -> tuple[int, str]:
+    """Return how many source files a snapshot has, and the SHA-256 of their SHA-256s.
+
+    Sorted, a line each: ``sort`` and ``sha256sum`` say the same.
+    """
+    digests = [digest for (digest,) in index.execute(_SOURCE_DIGESTS).fetchall()]
+    lines = "".join(f"{digest}\n" for digest in digests)
+    return len(digests), hashlib.sha256(lines.encode()).hexdigest()
 
 
 def versions() -> dict[str, str]:
@@ -79,6 +107,9 @@ def versions() -> dict[str, str]:
 
 def hardware(device: str) -> dict[str, str]:
     """Return processor, cores, memory and the device that encoders run on."""
+    # Imported here: a pipeline with nothing to do needs no torch.
+    from deaps.training.device import choose_device
+
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {
         "processor": _processor(),

@@ -9,6 +9,7 @@ from typing import Any
 
 from preprocessing.config import ALGORITHM_VERSION, QualitySettings, SignalSettings
 from preprocessing.datasets import DataSet
+from preprocessing.plausibility import DEFAULT_READING_BYTES
 from storage.digest import digest_of
 from storage.schema import SCHEMA_VERSION, SourceFile
 
@@ -26,6 +27,8 @@ class Job:
     store: Path
     signal: SignalSettings
     quality: QualitySettings
+    reading_bytes: int = DEFAULT_READING_BYTES
+    """Memory that reading one recording may take; no part of what its windows depend on."""
 
     @property
     def dataset(self) -> str:

@@ -12,9 +12,12 @@ from flows.ingest.scoring import Rescoring
 from preprocessing.recording import CohortTables, Facts, FoundRecording
 from storage.cycle_collector import cycle_collector_paused
 from storage.index.identity import RecordingKey
+from storage.layout import SYNTHETIC_NAME
 from storage.publish import publish
 from storage.schema import DatasetRow, RecordingRow, Scoring, SubjectRow
 from storage.snapshot import Snapshot
+
+_NOTHING = Facts()
 
 
 @cycle_collector_paused()
@@ -43,7 +46,7 @@ def publish_scan(
     kept_subjects = scanned.published.subjects() if scanned.published else []
     subjects = [row for row in kept_subjects if row.dataset not in by_dataset]
     for dataset in by_dataset.values():
-        tables = dataset.job.reader.tables(dataset.job.root)
+        tables = read_tables(dataset)
         rows += _dataset_rows(dataset, published | new, tables)
         found, warnings = _subject_rows(dataset, settings.cohort.columns)
         subjects += found
@@ -56,6 +59,24 @@ def publish_scan(
         scorings={**scored, **(scorings or {})},
         subjects=subjects,
     )
+
+
+def read_tables(dataset: DatasetScan) -> CohortTables:
+    """Return what the data set's tables say; a table that cannot be read is a warning.
+
+    Tables fail as recordings do: alone, and in words. The text of an error may quote a table.
+    """
+    job = dataset.job
+    try:
+        tables, files = job.reader.tables(job.root), job.reader.table_files(job.root)
+    except Exception as error:  # whatever a reader raises concerns this data set alone
+        cause = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
+        return CohortTables({}, warnings=(f"tables are damaged or cannot be opened{cause}",))
+    n_described = sum(tables.facts.get(name, _NOTHING) != _NOTHING for name in dataset.recordings)
+    if not files or n_described == len(dataset.recordings):
+        return tables
+    warning = f"tables describe {n_described:,} of {len(dataset.recordings):,} recordings"
+    return replace(tables, warnings=(*tables.warnings, warning))
 
 
 def result_settings(settings: Settings) -> dict[str, object]:
@@ -110,4 +131,5 @@ def _dataset_row(
         label_source=tables.source,
         warnings=(*tables.warnings, *subject_warnings, *dataset.warnings),
         scanned_at_ns=dataset.scanned_at_ns,
+        synthetic=(dataset.job.root / SYNTHETIC_NAME).is_file(),
     )

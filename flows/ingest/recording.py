@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -12,9 +13,9 @@ import numpy as np
 
 from flows.ingest.job import Job, stat_source
 from flows.ingest.scoring import add_scoring
-from flows.monitoring.event_log import describe_error
 from preprocessing.chain import ProcessedRecording, process
 from preprocessing.config import ALGORITHM_VERSION
+from preprocessing.plausibility import check_recording, reading_memory
 from preprocessing.recording import FoundRecording, RawRecording, UnreadableRecordingError
 from storage.digest import digest_of, file_sha256
 from storage.index.identity import RecordingKey
@@ -89,7 +90,8 @@ def _process(
     job: Job, recording: FoundRecording, row: RecordingRow
 ) -> tuple[RecordingRow, ProcessedRecording]:
     """Return the row and the windows; the raw signal is let go before they are written."""
-    raw = job.reader.read(job.root, recording, job.signal.channels)
+    with reading_memory(job.reading_bytes):
+        raw = check_recording(job.reader.read(job.root, recording, job.signal.channels))
     processed = process(raw, signal=job.signal, quality=job.quality)
     return _describe(row, raw, processed), processed
 
@@ -108,8 +110,10 @@ def reason(error: Exception) -> str:
             text = "no permission to read the file"
         case MemoryError():
             text = "not enough memory to read the file"
+        case OSError() if error.errno is not None:
+            text = f"cannot be read: {os.strerror(error.errno)}"
         case _:
-            text = f"cannot be read: {describe_error(error)}"
+            text = "damaged: its content is none that a reader of its format expects"
     return text[:_REASON_LENGTH]
 
 

@@ -7,6 +7,7 @@ times and inode are as they were, and it had been at rest for two seconds when i
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections import Counter
@@ -148,7 +149,14 @@ def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False
     identity = _index_identity(store)
     published = load_published(store)
     jobs = [
-        Job(DATASETS[name], root, store, settings.signal, settings.quality)
+        Job(
+            DATASETS[name],
+            root,
+            store,
+            settings.signal,
+            settings.quality,
+            reading_bytes=int(settings.execution.recording_megabytes * 1e6),
+        )
         for name, root in roots.items()
         if not only or name in only
     ]
@@ -202,9 +210,11 @@ def _scan_dataset(
         return DatasetScan(job, problem=f"no folder at {job.root}")
     now = time.time_ns()
     with accounting_links(job.root, named_roots) as links:
-        recordings = {r.name: r for r in map(_printable, job.reader.find(job.root))}
+        found = list(job.reader.find(job.root))
         tables = _stat_tables(job)
-    warnings = tuple(map(printable, links.warnings()))
+    found, n_links = without_links_to_others(job.root, found, links.links())
+    recordings, n_renamed = by_distinct_name(map(_printable, found))
+    warnings = tuple(map(printable, [*links.warnings(), *_name_warnings(n_links, n_renamed)]))
     published_sources = published.of_dataset(job.dataset) if published else {}
     if not recordings:
         # An unmounted disk looks like this; published recordings must not vanish with it.
@@ -233,6 +243,56 @@ def _scan_dataset(
         scanned_at_ns=now,
         warnings=warnings,
     )
+
+
+def without_links_to_others(
+    root: Path, found: Sequence[FoundRecording], links: Collection[Path]
+) -> tuple[list[FoundRecording], int]:
+    """Return the recordings without those that are links to another of them, and how many.
+
+    Else a link whose name comes first would make the file that it leads to its duplicate.
+    """
+    if not links:  # to look at each path takes longer than to find it
+        return list(found), 0
+    top = Path(os.path.normpath(root.absolute()))
+    paths = [top / recording.files[0][0] for recording in found]
+    linked = [any(way in links for way in (path, *path.parents)) for path in paths]
+    real = [os.path.realpath(path) for path in paths]
+    originals = {path for path, is_link in zip(real, linked, strict=True) if not is_link}
+    kept = [
+        recording
+        for recording, path, is_link in zip(found, real, linked, strict=True)
+        if not (is_link and path in originals)
+    ]
+    return kept, len(found) - len(kept)
+
+
+def by_distinct_name(found: Iterable[FoundRecording]) -> tuple[dict[str, FoundRecording], int]:
+    """Return the recordings by name, and how many got another because theirs was taken.
+
+    Two file names may look the same in print, or differ in the case of their endings alone.
+    """
+    recordings: dict[str, FoundRecording] = {}
+    n_renamed = 0
+    for recording in found:
+        name = recording.name
+        if name in recordings:
+            path = recording.files[0][0].encode("utf-8", "surrogateescape")
+            name = f"{name}~{hashlib.sha256(path).hexdigest()[:8]}"
+            n_renamed += 1
+        recordings[name] = replace(recording, name=name) if name != recording.name else recording
+    return recordings, n_renamed
+
+
+def _name_warnings(n_links: int, n_renamed: int) -> list[str]:
+    warnings = []
+    if n_links:
+        warnings.append(f"{n_links:,} links lead to recordings that are read themselves: left out")
+    if n_renamed:
+        warnings.append(
+            f"{n_renamed:,} recordings have the name of another: named with a ~ and a hash"
+        )
+    return warnings
 
 
 def _why(

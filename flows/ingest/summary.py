@@ -39,14 +39,15 @@ GROUP BY dataset, kind ORDER BY dataset, recordings DESC, kind
 """
 
 _NOTES = """
-SELECT dataset, note, count(*) AS recordings, min(name) AS example
-FROM (SELECT dataset, name, unnest(
+SELECT dataset, CASE WHEN count(DISTINCT note) = 1 THEN min(note) ELSE kind END AS note,
+       count(*) AS recordings, min(name) AS example
+FROM (SELECT *, split_part(note, ':', 1) AS kind FROM (SELECT dataset, name, unnest(
           list_concat(notes, scoring_notes,
                       CASE WHEN truncated THEN ['truncated: whole records kept']
                                   WHEN n_windows = 0 AND status = 'ok'
                                   THEN ['shorter than 10 s: no window'] ELSE [] END)) AS note
-      FROM recordings)
-GROUP BY dataset, note ORDER BY dataset, recordings DESC, note
+      FROM recordings))
+GROUP BY dataset, kind ORDER BY dataset, recordings DESC, note
 """
 
 _WARNINGS = "SELECT dataset, unnest(warnings) AS warning FROM datasets ORDER BY dataset"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,5 +22,9 @@ def console() -> Console:
 
 
 def say(text: str) -> None:
-    """Print a sentence on standard error, so that standard output holds results alone."""
-    sys.stderr.write(f"{text}\n")
+    """Print a sentence on standard error, so that standard output holds results alone.
+
+    Nobody may be there to read it: a flow run outlives a worker that is killed.
+    """
+    with suppress(OSError, ValueError):
+        sys.stderr.write(f"{text}\n")

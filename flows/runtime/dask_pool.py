@@ -1,4 +1,4 @@
-"""Workers: a local Dask cluster by default, or a scheduler somewhere else."""
+"""Workers: a local Dask cluster by default, jobs of SLURM, or a scheduler somewhere else."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from flows.runtime.console import say
+from flows.runtime.slurm import slurm_workers
 from storage.errors import DeapsError
 from storage.packages import has_package
 
@@ -77,6 +78,11 @@ def worker_pool(execution: ExecutionSettings) -> Iterator[Client]:
     from distributed import Client, LocalCluster
 
     logging.getLogger("distributed").setLevel(logging.ERROR)
+    if execution.cluster == "slurm" and execution.dask_address is None:
+        with slurm_workers(execution, WORKER_SETTINGS) as client:
+            _say_address(client)
+            yield client
+        return
     if execution.dask_address is not None:
         with _connected(execution.dask_address) as client:
             _say_address(client)

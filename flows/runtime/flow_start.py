@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+from deaps.evaluation import Stage
 from flows.config import Settings, default_config, load_settings
 from flows.ingest.scan import Scan
 from flows.runtime.console import say
@@ -25,18 +27,44 @@ class Handover:
 
     settings: Settings
     scan: Scan | None
+    is_stage: bool = False
+    """Whether the flow is a stage of another one, which says itself what follows."""
+    stages: tuple[Stage, ...] = ()
+    """Stages before this one, for the record."""
+    command: str | None = None
+    """What a person would type for all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageParameters:
+    """The parameters that every flow has: where its settings come from."""
+
+    preset: str | None = None
+    config: str | None = None
+    overrides: list[str] | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return them as keyword arguments of a flow, and as JSON of a deployment's run."""
+        return asdict(self)
 
 
 _handover: ContextVar[Handover | None] = ContextVar("handover", default=None)
 
 
 @contextmanager
-def hand_over(settings: Settings, scan: Scan | None) -> Iterator[None]:
+def hand_over(
+    settings: Settings,
+    scan: Scan | None = None,
+    *,
+    is_stage: bool = False,
+    stages: Iterable[Stage] = (),
+    command: str | None = None,
+) -> Iterator[None]:
     """Let the flow that is called inside use these settings and this scan.
 
     A flow's own parameters are JSON that Prefect stores; these objects stay in the process.
     """
-    token = _handover.set(Handover(settings, scan))
+    token = _handover.set(Handover(settings, scan, is_stage, tuple(stages), command))
     try:
         yield
     finally:
@@ -47,6 +75,18 @@ def handed_scan() -> Scan | None:
     """Return the scan that the calling command has made, if there is one."""
     handover = _handover.get()
     return handover.scan if handover else None
+
+
+def is_stage() -> bool:
+    """Return whether the flow is a stage of another one."""
+    handover = _handover.get()
+    return handover is not None and handover.is_stage
+
+
+def stages_before() -> tuple[Stage, ...]:
+    """Return the stages before this one."""
+    handover = _handover.get()
+    return handover.stages if handover else ()
 
 
 def start_flow(
@@ -72,6 +112,8 @@ def command_line(
     command: str, preset: str | None, config: str | None, overrides: list[str] | None
 ) -> str:
     """Return the command that does what a flow run does, without what is this machine's alone."""
+    if (handover := _handover.get()) and handover.command:
+        return handover.command
     words = ["deaps", command]
     words += ["--preset", preset] if preset else []
     words += ["--config", Path(config).name] if config else []

@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -70,6 +71,8 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _end_embedded_server() -> None:
+    if "prefect" not in sys.modules:
+        return
     from prefect.server.api.server import SubprocessASGIServer
 
     process = SubprocessASGIServer().server_process

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from flows.runtime.lifeline import TiedSubprocess
 from storage.atomic import replacing
 from storage.errors import DeapsError
 from storage.processes import command_words
 
+if TYPE_CHECKING:
+    from prefect.server.api.server import SubprocessASGIServer
+
 _NOTES = "embedded-servers"
+_EMBEDDED_LOG = "embedded-server.log"
 _SERVER_MARKS = ("prefect.server", "prefect server")
 """Parts of a server's command line, started by Prefect or by us."""
+
+_PORT_TAKEN, _TRIES = 3, 3
+"""What a server ends with if another has its port, or if it cannot start at all: Prefect starts
+the next one for as long as its time limit allows, and we for so many times."""
 
 
 class ServerError(DeapsError):
@@ -22,19 +36,35 @@ class ServerError(DeapsError):
 def require_server() -> None:
     """Make sure that the server which Prefect is set to use answers and lets us in.
 
-    Where none is set, Prefect starts one of its own.
-
     Raises
     ------
     ServerError
         If it does not.
     """
-    from httpx import HTTPStatusError
-    from prefect.client.orchestration import get_client
+    if problem := _named_server_problem():
+        raise ServerError(f"{problem}; start it, or unset PREFECT_API_URL")
+
+
+def server_problem() -> str | None:
+    """Return why no server can be used, None if one answers; one of our own is started.
+
+    Raises
+    ------
+    ServerError
+        If a server answers but does not let us in: the password is for a person to mend.
+    """
     from prefect.settings import get_current_settings
 
-    if get_current_settings().api.url is None:
-        return
+    if get_current_settings().api.url is not None:
+        return _named_server_problem()
+    return _start_embedded()
+
+
+def _named_server_problem() -> str | None:
+    """Return why the server that ``PREFECT_API_URL`` names does not answer, None if it does."""
+    from httpx import HTTPStatusError
+    from prefect.client.orchestration import get_client
+
     try:
         with get_client(sync_client=True) as client:
             client.raise_for_api_version_mismatch()
@@ -44,13 +74,71 @@ def require_server() -> None:
             "to what it has as PREFECT_SERVER_API_AUTH_STRING"
         ) from None
     except RuntimeError as error:
-        raise ServerError(
-            f"{error}; start Prefect's server, or unset PREFECT_API_URL to run without one"
-        ) from None
+        return f"no Prefect server: {error}"
+    return None
+
+
+def _start_embedded() -> str | None:
+    """Start Prefect's embedded server; return why it did not start, None if it did.
+
+    Prefect waits its whole time limit also for a process that has ended, so we look ourselves.
+    """
+    from prefect.server.api import server as server_module
+    from prefect.server.api.server import SubprocessASGIServer
+
+    # So that no kill of ours leaves it: Prefect starts it with the module that it has imported.
+    setattr(server_module, "subprocess", TiedSubprocess())  # noqa: B010 - no name that it exports
+    server = SubprocessASGIServer()
+    log = prefect_home() / _EMBEDDED_LOG
+    with _standard_error_to(log):
+        problem = _watch_start(server)
+    if problem is None:
+        return None
+    server.stop()
+    return f"Prefect's own server did not start ({problem}; see {log})"
+
+
+def _watch_start(server: SubprocessASGIServer) -> str | None:
+    """Start a server and wait; return why it did not start, None if it did."""
+    failures: list[Exception] = []
+    starting = threading.Thread(target=_start, args=(server, failures), daemon=True)
+    starting.start()
+    tried: set[int] = set()
+    while starting.is_alive():
+        starting.join(0.1)
+        if (process := server.server_process) is None:
+            continue
+        tried.add(process.pid)
+        if process.poll() not in (None, _PORT_TAKEN) or len(tried) > _TRIES:
+            return "it ended at once"
+    return str(failures[0]).partition(".")[0] if failures else None
+
+
+@contextmanager
+def _standard_error_to(path: Path) -> Iterator[None]:
+    """Let processes that are started inside write their errors to a file, not on our terminal."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    ours = os.dup(2)
+    with path.open("ab") as stream:
+        os.dup2(stream.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(ours, 2)
+        os.close(ours)
+
+
+def _start(server: SubprocessASGIServer, failures: list[Exception]) -> None:
+    try:
+        server.start()
+    except Exception as error:  # whatever keeps Prefect from starting, our work goes on
+        failures.append(error)
 
 
 def remember_server() -> None:
     """Note the pid of this process's embedded server, for the run after a kill."""
+    if "prefect.server.api.server" not in sys.modules:  # importing it takes seconds
+        return
     from prefect.server.api.server import SubprocessASGIServer
 
     process = SubprocessASGIServer().server_process

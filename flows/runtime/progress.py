@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import Self
 from uuid import UUID
 
-from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -19,6 +18,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from flows.runtime.artifacts import leave_progress, move_progress
 from flows.runtime.console import say
 
 _ARTIFACT_EVERY_S = 3.0
@@ -49,7 +49,7 @@ class StageProgress:
         self._artifact: UUID | None = None
 
     def __enter__(self) -> Self:
-        self._artifact = _artifact_id(create_progress_artifact(0.0, key=self._key))
+        self._artifact = leave_progress(self._key)
         self._bar.start()
         self._row = self._bar.add_task(self.title, total=self.total)
         return self
@@ -78,10 +78,4 @@ class StageProgress:
                 self._update_artifact()
 
     def _update_artifact(self) -> None:
-        if self._artifact is not None:
-            percent = 100.0 * self.done / max(1, self.total)
-            update_progress_artifact(self._artifact, percent)
-
-
-def _artifact_id(created: object) -> UUID | None:
-    return created if isinstance(created, UUID) else None
+        move_progress(self._artifact, 100.0 * self.done / max(1, self.total))

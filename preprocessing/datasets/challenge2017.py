@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-from collections import Counter
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +21,9 @@ from storage.schema import SourceRole
 _TRAINING = "training"
 _VALIDATION = "validation"
 _LABEL_FILES = ("REFERENCE-v3.csv", "REFERENCE.csv")
+_LABEL_LINE = re.compile(
+    r'\s*"?([^",]*/)?(?P<record>[^",/]+?)"?\s*,\s*"?(?P<label>[^",]*)"?\s*(,.*)?'
+)
 _RHYTHMS = {"N": "N", "A": "AFIB", "O": "O", "~": "~"}
 """The classes, in the rhythm codes of PhysioNet's annotations where they mean the same."""
 
@@ -40,10 +42,10 @@ class Challenge2017(DataSet):
 
     def find(self, root: Path) -> Iterator[FoundRecording]:
         """Yield each record once, training first; a record is a subject of its own."""
-        training = dict(_records(root, _TRAINING if (root / _TRAINING).is_dir() else ""))
-        validation = dict(_records(root, _VALIDATION))
-        for name in [*training, *(n for n in validation if n not in training)]:
-            files = training.get(name) or validation[name]
+        training = list(_records(root, _TRAINING if (root / _TRAINING).is_dir() else ""))
+        names = {name for name, _ in training}
+        others = (record for record in _records(root, _VALIDATION) if record[0] not in names)
+        for name, files in [*training, *others]:
             yield FoundRecording(self.name, name, name, 1, files)
 
     def read(
@@ -68,8 +70,9 @@ class Challenge2017(DataSet):
         """Return label, rhythm and split per recording; labels outside N, A, O, ~ are counted."""
         validation = dict(_records(root, _VALIDATION))
         labels, source, warnings = _labels(root)
-        unknown = Counter(label for label in labels.values() if label not in _RHYTHMS)
-        warnings += [f"unknown label {label!r} ({n}x): left out" for label, n in unknown.items()]
+        # Not quoted: where a table is damaged or out of place, it may be anything.
+        if n_unknown := sum(label not in _RHYTHMS for label in labels.values()):
+            warnings.append(f"{source}: {n_unknown:,} labels are none of N, A, O, ~: left out")
         facts = {
             name: Facts(
                 label=label if label in _RHYTHMS else None,
@@ -124,12 +127,27 @@ def _labels(root: Path) -> tuple[dict[str, str], str | None, list[str]]:
         if (path := _label_file(root, folder)) is None:
             continue
         source = path.name
-        for row in csv.reader(path.read_text(encoding="utf-8-sig", errors="replace").splitlines()):
-            if len(row) >= 2:
-                labels[row[0].rsplit("/", 1)[-1].strip()] = row[1].strip()
+        read, n_damaged = _read_labels(path)
+        labels |= read
+        if n_damaged:
+            warnings.append(f"{path.name}: {n_damaged:,} lines are damaged: not read")
     if source is None:
         warnings.append(f"neither {' nor '.join(_LABEL_FILES)} is there: no labels")
     return labels, source, warnings
+
+
+def _read_labels(path: Path) -> tuple[dict[str, str], int]:
+    """Return the labels in a file by record, and how many lines are no record and label.
+
+    Each line is read by itself: an open quote would hide all the lines after it.
+    """
+    labels, n_damaged = {}, 0
+    for line in path.read_text(encoding="utf-8-sig", errors="replace").splitlines():
+        if match := _LABEL_LINE.fullmatch(line):
+            labels[match["record"]] = match["label"].strip()
+        elif line.strip(" ,"):
+            n_damaged += 1
+    return labels, n_damaged
 
 
 register(Challenge2017())

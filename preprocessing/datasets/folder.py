@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from preprocessing.recording import (
     Facts,
     FoundRecording,
     RawRecording,
+    UnreadableRecordingError,
 )
 from preprocessing.subject_columns import SubjectValues, merge_values, read_values
 from storage.schema import Scoring, SourceRole
@@ -121,14 +123,22 @@ def _own_subject(path: str) -> str:
 def _table_warnings(root: Path, rows: list[dict[str, str]]) -> list[str]:
     """Return warnings on rows whose file is missing or whose visit is no number."""
     paths = {path for path, _ in _files(root, "")}
-    unknown = [row["file"] for row in rows if row.get("file") and row["file"] not in paths]
-    odd = [row["visit"] for row in rows if row.get("visit") and not parse_visit(row["visit"])]
+    unknown = [n for n, row in _numbered(rows) if row.get("file") and row["file"] not in paths]
+    odd = [n for n, row in _numbered(rows) if row.get("visit") and not parse_visit(row["visit"])]
     warnings = []
+    # Values are not quoted: where columns are out of place, they may be names.
     if unknown:
-        warnings.append(f"{TABLE_NAME}: {len(unknown)} rows name no file here, e.g. {unknown[0]!r}")
+        where = f"e.g. row {unknown[0]}"
+        warnings.append(f"{TABLE_NAME}: {len(unknown)} rows name no file here, {where}")
     if odd:
-        warnings.append(f"{TABLE_NAME}: {len(odd)} visits are not 1 to 10,000, e.g. {odd[0]!r}")
+        where = f"e.g. in row {odd[0]}"
+        warnings.append(f"{TABLE_NAME}: {len(odd)} visits are not 1 to 10,000, {where}")
     return warnings
+
+
+def _numbered(rows: list[dict[str, str]]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Return rows with their numbers; the first after the column names is 2, as in a sheet."""
+    return enumerate(rows, start=2)
 
 
 def _event_warnings(root: Path) -> list[str]:
@@ -184,8 +194,11 @@ def _table(root: Path) -> tuple[list[dict[str, str]], list[str]]:
 def _files(root: Path, folder: str) -> Iterator[tuple[str, tuple[tuple[str, SourceRole], ...]]]:
     prefix = f"{folder}/" if folder else ""
     headers = {prefix + stem + ".hea": files for stem, files in wfdb_records(root, folder)}
+    segments = {prefix + name for path in headers for name in _segment_names(root / path)}
     for name in list_files(root / folder):
         path = prefix + name
+        if path in segments:
+            continue  # part of a record that is read as one
         if path in headers:
             notes = (file for file in headers[path] if file[1] is SourceRole.ANNOTATION)
             yield path, (headers[path][0], *_wfdb_files(root, path), *notes)
@@ -201,12 +214,21 @@ def _wfdb_files(root: Path, header: str) -> Iterator[tuple[str, SourceRole]]:
     folder = PurePosixPath(header).parent
     try:
         names = signal_file_names(root / header)
-    except OSError:  # no permission; reading it will say so
+    except (OSError, UnreadableRecordingError):  # reading it will say so
         return
     for name in names:
         path = str(folder / name)
         if (root / path).is_file():
-            yield path, SourceRole.SIGNAL
+            is_header = name.endswith(".hea")
+            yield path, SourceRole.HEADER if is_header else SourceRole.SIGNAL
+
+
+def _segment_names(header: Path) -> Iterator[str]:
+    """Yield the names of the headers that are segments of a record."""
+    from preprocessing.formats.wfdb_record import segment_headers
+
+    with suppress(OSError, UnreadableRecordingError):  # reading it will say so
+        yield from (path.name for path in segment_headers(header))
 
 
 def _brainvision_files(root: Path, path: str) -> Iterator[tuple[str, SourceRole]]:

@@ -46,6 +46,10 @@ class LinkAccount:
                 self.meet(way)
             way = way.parent
 
+    def links(self) -> set[Path]:
+        """Return the links that were followed."""
+        return {link for link, to in self._targets.items() if to and link not in self._looping}
+
     def warnings(self) -> list[str]:
         """Return what a person should know: links to the outside, to nowhere, and in circles."""
         followed = {link: to for link, to in self._targets.items() if link not in self._looping}

@@ -1,15 +1,13 @@
 """EDF files: the header is checked before any sample is read.
 
 Libraries accept truncated files, trailing bytes and absurd calibrations without an error, so the
-header is parsed and compared with the file's size here; edfio then reads the one lead. Errors
-quote no header bytes: where fields are out of place, they may be a patient's name.
+header is parsed and compared with the file's size here, and the one lead is taken from the data
+records. Errors quote no header bytes: where fields are out of place, they may be a patient's name.
 """
 
 from __future__ import annotations
 
-import math
 import re
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preprocessing.channels import ECG_ALIASES, pick_channel
+from preprocessing.formats.numbers import parse_number
+from preprocessing.plausibility import (
+    READING_BYTES_PER_SAMPLE,
+    Claims,
+    check_claims,
+    length_note,
+    require_memory,
+)
 from preprocessing.recording import MAX_DURATION_S, RawRecording, UnreadableRecordingError
 from preprocessing.units import millivolts_per
 
@@ -25,7 +31,7 @@ _FIXED_BYTES = 256
 _SAMPLE_BYTES = 2
 _ANNOTATIONS = "EDF Annotations"
 _CLOCK = re.compile(rb"(\d\d)[.:](\d\d)[.:](\d\d)")
-_TIME_KEEPING = re.compile(rb"([+-]\d+(?:\.\d+)?)\x14")
+_TIME_KEEPING = re.compile(rb"([+-]\d{1,15}(?:\.\d{1,15})?)\x14")
 _SIGNAL_FIELDS = {
     "label": 16, "transducer": 80, "unit": 8, "physical_min": 8, "physical_max": 8,
     "digital_min": 8, "digital_max": 8, "prefiltering": 80, "samples": 8, "reserved": 32,
@@ -36,8 +42,9 @@ _SIGNAL_FIELDS = {
 class EdfHeader:
     """What the header says, apart from the identity fields, which are never read.
 
-    ``n_records`` is -1 where the recorder did not fill it in. ``clock_s`` is the time of day at
-    the start, in seconds after midnight; the date beside it is not read.
+    ``n_records`` is -1 where the recorder did not fill it in. ``physical`` and ``digital`` are
+    the limits of each signal as text: a field that nobody needs may hold anything. ``clock_s``
+    is the time of day at the start, in seconds after midnight; the date beside it is not read.
     """
 
     n_records: int
@@ -45,15 +52,15 @@ class EdfHeader:
     discontinuous: bool
     labels: tuple[str, ...]
     units: tuple[str, ...]
-    physical: tuple[tuple[float, float], ...]
-    digital: tuple[tuple[float, float], ...]
+    physical: tuple[tuple[str, str], ...]
+    digital: tuple[tuple[str, str], ...]
     samples: tuple[int, ...]
     clock_s: float | None = None
 
     @property
     def header_bytes(self) -> int:
         """Size of the header, from which the data records start."""
-        return _FIXED_BYTES * (1 + len(self.labels))
+        return _header_bytes(len(self.labels))
 
     @property
     def record_bytes(self) -> int:
@@ -73,36 +80,57 @@ def parse_edf_header(data: bytes) -> EdfHeader:
         raise UnreadableRecordingError("zero length: the file is empty")
     if data[:8] != _EDF_MAGIC:
         raise UnreadableRecordingError("not an EDF file: it does not start with EDF's version")
-    n_signals = int(_number(data[252:256], "number of signals"))
-    if len(data) < _FIXED_BYTES * (1 + n_signals) or n_signals < 1:
+    n_signals = _whole(data[252:256], "number of signals")
+    if len(data) < _header_bytes(n_signals) or n_signals < 1:
         raise UnreadableRecordingError(f"EDF header: cut short, it announces {n_signals} signals")
+    _check_header_bytes(data[184:192], n_signals)
     fields = _signal_fields(data, n_signals)
     return EdfHeader(
-        n_records=int(_number(data[236:244], "number of data records")),
+        n_records=_whole(data[236:244], "number of data records"),
         record_s=_number(data[244:252], "duration of a data record"),
         discontinuous=data[192:197] == b"EDF+D",
-        labels=tuple(field.decode("latin-1").strip() for field in fields["label"]),
-        units=tuple(field.decode("latin-1").strip() for field in fields["unit"]),
-        physical=_ranges(fields, "physical"),
-        digital=_ranges(fields, "digital"),
-        samples=tuple(int(_number(f, "samples per record")) for f in fields["samples"]),
+        labels=tuple(fields["label"]),
+        units=tuple(fields["unit"]),
+        physical=tuple(zip(fields["physical_min"], fields["physical_max"], strict=True)),
+        digital=tuple(zip(fields["digital_min"], fields["digital_max"], strict=True)),
+        samples=tuple(_whole(field, "samples per record") for field in fields["samples"]),
         clock_s=_clock(data[176:184]),
     )
 
 
-def _signal_fields(data: bytes, n_signals: int) -> dict[str, list[bytes]]:
+def _header_bytes(n_signals: int) -> int:
+    return _FIXED_BYTES * (1 + n_signals)
+
+
+def _check_header_bytes(field: bytes, n_signals: int) -> None:
+    """Refuse a header of another size: every sample would be read from the wrong place."""
+    announced, expected = _whole(field, "size of the header"), _header_bytes(n_signals)
+    if announced != expected:
+        raise UnreadableRecordingError(
+            f"EDF header: it says that it has {announced} bytes; with {n_signals} signals it has "
+            f"{expected}, so where the samples start is unknown"
+        )
+
+
+def _signal_fields(data: bytes, n_signals: int) -> dict[str, list[str]]:
     fields, offset = {}, _FIXED_BYTES
     for name, width in _SIGNAL_FIELDS.items():
-        fields[name] = [data[offset + i * width :][:width] for i in range(n_signals)]
+        block = [data[offset + i * width :][:width] for i in range(n_signals)]
+        fields[name] = [field.decode("latin-1").strip(" \0") for field in block]
         offset += n_signals * width
     return fields
 
 
-def _ranges(fields: dict[str, list[bytes]], kind: str) -> tuple[tuple[float, float], ...]:
-    pairs = zip(fields[f"{kind}_min"], fields[f"{kind}_max"], strict=True)
-    return tuple(
-        (_number(low, f"{kind} minimum"), _number(high, f"{kind} maximum")) for low, high in pairs
-    )
+def _number(field: bytes | str, what: str) -> float:
+    text = field.decode("latin-1") if isinstance(field, bytes) else field
+    return parse_number(text, f"EDF header: {what}")
+
+
+def _whole(field: bytes | str, what: str) -> int:
+    number = _number(field, what)
+    if not number.is_integer():
+        raise UnreadableRecordingError(f"EDF header: {what} is {number:g}, not a whole number")
+    return int(number)
 
 
 def _clock(field: bytes) -> float | None:
@@ -116,14 +144,6 @@ def _clock(field: bytes) -> float | None:
     return float(3600 * hours + 60 * minutes + seconds) or None
 
 
-def _number(field: bytes, what: str) -> float:
-    text = field.decode("latin-1").strip(" \0")
-    try:
-        return float(text)
-    except ValueError:
-        raise UnreadableRecordingError(f"EDF header: {what} is not a number") from None
-
-
 def read_edf_lead(path: Path, aliases: tuple[str, ...] = ECG_ALIASES) -> RawRecording:
     """Return the ECG lead of an EDF or EDF+ file.
 
@@ -135,21 +155,23 @@ def read_edf_lead(path: Path, aliases: tuple[str, ...] = ECG_ALIASES) -> RawReco
     index, note = pick_channel(header.labels, aliases)
     if header.samples[index] == 0:
         raise UnreadableRecordingError(f"zero length: {header.labels[index]} has no samples")
-    n_records, truncated = _whole_records(header, path.stat().st_size)
+    n_records, truncated, count_note = _whole_records(header, path.stat().st_size)
     scale, offset, unit_note = _calibration(header, index)
-    digital = _digital_samples(path, header, index)
-    signal = digital[: n_records * header.samples[index]].astype(np.float32)
+    fs = header.samples[index] / header.record_s
+    check_claims(Claims(fs, n_records * header.samples[index], scale, unit_note is None))
+    digital = _digital_samples(path, header, index, n_records)
+    signal = digital.astype(np.float32)
     signal *= np.float32(scale)
     signal += np.float32(offset)
-    fs = header.samples[index] / header.record_s
     if header.discontinuous:
         signal = spread_records(signal, record_onsets(path, header, n_records), fs)
+    notes = (note, unit_note, count_note, _limits_note(header, index, digital))
     return RawRecording(
         signal=signal,
         fs=fs,
         channel=header.labels[index],
         truncated=truncated,
-        notes=tuple(n for n in (note, unit_note) if n),
+        notes=tuple(text for text in notes if text),
         clock_s=header.clock_s,
     )
 
@@ -158,7 +180,7 @@ def _checked_header(path: Path) -> EdfHeader:
     with path.open("rb") as file:
         start = file.read(_FIXED_BYTES)
         header = parse_edf_header(start + file.read(_FIXED_BYTES * _claimed_signals(start)))
-    if not 0 < header.record_s < math.inf or header.record_bytes <= 0 or min(header.samples) < 0:
+    if header.record_s <= 0 or header.record_bytes <= 0 or min(header.samples) < 0:
         raise UnreadableRecordingError(
             f"EDF header: data record of {header.record_s:g} s and {header.record_bytes} bytes"
         )
@@ -170,21 +192,24 @@ def _claimed_signals(start: bytes) -> int:
     return int(claimed) if claimed.isdigit() else 0
 
 
-def _whole_records(header: EdfHeader, file_bytes: int) -> tuple[int, bool]:
+def _whole_records(header: EdfHeader, file_bytes: int) -> tuple[int, bool, str | None]:
+    """Return how many data records are read, whether some are missing, and a note on more."""
     present = max(0, file_bytes - header.header_bytes) // header.record_bytes
     if present == 0:
         raise UnreadableRecordingError("zero length: the file holds no whole data record")
     if header.n_records < 0:
-        return present, False
+        return present, False, None
     if header.n_records == 0:
         raise UnreadableRecordingError("zero length: the header announces 0 data records")
-    return min(present, header.n_records), present < header.n_records
+    note = length_note(header.n_records, present, "data records")
+    return min(present, header.n_records), present < header.n_records, note
 
 
 def _calibration(header: EdfHeader, index: int) -> tuple[float, float, str | None]:
     """Return scale and offset from digital values to mV, and a note on the unit or None."""
-    (p_min, p_max), (d_min, d_max) = header.physical[index], header.digital[index]
-    if p_min == p_max or not np.isfinite([p_min, p_max]).all():
+    p_min, p_max = (_number(text, "a physical limit") for text in header.physical[index])
+    d_min, d_max = (_number(text, "a digital limit") for text in header.digital[index])
+    if p_min == p_max:
         raise UnreadableRecordingError(
             f"physical minimum = maximum: both are {p_min:g}, so mV are unknown"
         )
@@ -195,17 +220,23 @@ def _calibration(header: EdfHeader, index: int) -> tuple[float, float, str | Non
     return gain * per_unit, (p_min - gain * d_min) * per_unit, note
 
 
-def _digital_samples(path: Path, header: EdfHeader, index: int) -> NDArray[np.int16]:
-    # Imported here: a scan that finds nothing to do reads no EDF, and edfio takes 0.2 s.
-    import edfio
+def _digital_samples(
+    path: Path, header: EdfHeader, index: int, n_records: int
+) -> NDArray[np.int16]:
+    """Return the samples of one signal, from each data record in turn."""
+    start = sum(header.samples[:index])
+    shape = (n_records, sum(header.samples))
+    records = np.memmap(path, "<i2", "r", offset=header.header_bytes, shape=shape)
+    return np.ascontiguousarray(records[:, start : start + header.samples[index]]).reshape(-1)
 
-    with warnings.catch_warnings():
-        # Its warnings are about truncation and record count, which are checked above.
-        warnings.simplefilter("ignore", UserWarning)
-        edf = edfio.read_edf(path, lazy_load_data=True, header_encoding="latin-1")
-    # edfio keeps EDF+ annotation signals apart from the others.
-    position = index - header.labels[:index].count(_ANNOTATIONS)
-    return np.asarray(edf.signals[position].digital)
+
+def _limits_note(header: EdfHeader, index: int, digital: NDArray[np.int16]) -> str | None:
+    """Return a note where samples lie outside the digital limits that the header gives."""
+    low, high = (_number(text, "a digital limit") for text in header.digital[index])
+    if low <= digital.min() and digital.max() <= high:
+        return None
+    outside = int(np.count_nonzero((digital < low) | (digital > high)))
+    return f"digital limits: {outside:,} samples are outside the header's {low:g} to {high:g}"
 
 
 def record_onsets(path: Path, header: EdfHeader, n_records: int) -> NDArray[np.float64]:
@@ -240,6 +271,7 @@ def spread_records(
     if n_samples > MAX_DURATION_S * fs:
         hours, most = n_samples / fs / 3600, MAX_DURATION_S / 3600
         raise UnreadableRecordingError(f"EDF+D: records span {hours:.0f} h, above {most:.0f} h")
+    require_memory(n_samples * READING_BYTES_PER_SAMPLE)
     spread = np.full(n_samples, np.nan, dtype=np.float32)
     spread[(starts[:, None] + np.arange(records.shape[1])).ravel()] = signal
     return spread

@@ -1,55 +1,129 @@
-"""Challenge 2017's records: a MATLAB file of int16 samples beside a WFDB header.
-
-The header is parsed here: older ones put the date before the time, which wfdb refuses.
-"""
+"""Challenge 2017's records: a MATLAB file of int16 samples beside a WFDB header."""
 
 from __future__ import annotations
 
-import re
+import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from preprocessing.channels import ECG_ALIASES, canonical
+from preprocessing.formats.wfdb_header import WfdbSignal, read_wfdb_header
+from preprocessing.plausibility import (
+    Claims,
+    check_claims,
+    checksum_note,
+    initial_note,
+    length_note,
+    require_memory,
+)
 from preprocessing.recording import RawRecording, UnreadableRecordingError
+from preprocessing.units import millivolts_per
 
 _DEFAULT_GAIN = 1000.0
+_DEFAULT_CHANNEL = "ECG"
+_VARIABLE = "val"
+_NUMERIC = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "single", "double")
+_VERSION_5_HEADER = 128
+_COMPRESSED_ELEMENT = 15
+_INFLATED_AT_ONCE = 1 << 20
 
 
 def read_mat_lead(mat_path: Path) -> RawRecording:
     """Return the single lead of ``<record>.mat``; rate and gain come from ``<record>.hea``."""
-    from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError
-
-    fs, gain, n_announced, channel = parse_header(mat_path.with_suffix(".hea"))
-    try:
-        values = loadmat(mat_path)["val"]
-    except (MatReadError, ValueError, KeyError, TypeError, OSError, NotImplementedError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        kind = type(error).__name__  # its text may quote the file
-        raise UnreadableRecordingError(f"not a MATLAB file with 'val' ({kind})") from None
-    if np.iscomplexobj(values) or values.ndim != 2 or min(values.shape) > 1:
-        raise UnreadableRecordingError(f"not one lead: 'val' has shape {values.shape}")
-    digital = np.asarray(values, dtype=np.float32).reshape(-1)
-    if digital.size == 0:
+    header = read_wfdb_header(mat_path.with_suffix(".hea"))
+    if len(header.signals) != 1:
+        raise UnreadableRecordingError(f"not one lead: the header has {len(header.signals)}")
+    signal = header.signals[0]
+    steps_per_mv, baseline, unit_note = _calibration(signal)
+    values = _load_values(mat_path)
+    if values.size == 0:
         raise UnreadableRecordingError("zero length: no samples")
-    signal = digital / np.float32(gain)
-    return RawRecording(signal=signal, fs=fs, channel=channel, truncated=signal.size < n_announced)
+    check_claims(Claims(header.fs, values.size, 1 / steps_per_mv, unit_note is None))
+    announced = header.n_samples or values.size
+    count_note = length_note(announced, values.size, "samples")
+    notes = (unit_note, count_note, *_sample_notes(signal, values))
+    digital = np.asarray(values, dtype=np.float32)
+    return RawRecording(
+        signal=(digital - np.float32(baseline)) / np.float32(steps_per_mv),
+        fs=header.fs,
+        channel=_channel(signal),
+        truncated=values.size < announced,
+        notes=tuple(note for note in notes if note),
+    )
 
 
-def parse_header(path: Path) -> tuple[float, float, int, str]:
-    """Return rate (Hz), gain (units per mV), number of samples and channel of a ``.hea`` file."""
-    if not path.exists():
-        raise UnreadableRecordingError(f"signal file without its header: {path.name}")
-    rows = path.read_text(encoding="latin-1").splitlines()
+def _calibration(signal: WfdbSignal) -> tuple[float, float, str | None]:
+    """Return digital values per mV, baseline and a note on the unit; no gain means 1000."""
+    gain, baseline, unit = signal.calibration(default_gain=_DEFAULT_GAIN)
+    per_unit, note = millivolts_per(unit)
+    return gain / per_unit, baseline, note
+
+
+def _channel(signal: WfdbSignal) -> str:
+    """Return the lead's name; a description that is no lead's name may be a person's."""
+    return signal.name if canonical(signal.name) in ECG_ALIASES else _DEFAULT_CHANNEL
+
+
+def _sample_notes(signal: WfdbSignal, values: NDArray[Any]) -> list[str | None]:
+    if not np.issubdtype(values.dtype, np.integer):
+        return []
+    return [
+        initial_note(signal.initial, signal.checksum, int(values[0])),
+        checksum_note(signal.checksum, int(values.sum(dtype=np.int64))),
+    ]
+
+
+def _load_values(path: Path) -> NDArray[Any]:
+    """Return the variable ``val`` as one row, after a look at how large it is."""
+    from scipy.io import loadmat, whosmat
+
     try:
-        record, lead = rows[0].split(), rows[1].split()
-        gain = re.match(r"[\d.]+", lead[2])
-        return (
-            float(record[2].split("/")[0]),
-            float(gain.group()) if gain and float(gain.group()) > 0 else _DEFAULT_GAIN,
-            int(record[3]),
-            lead[8] if len(lead) > 8 else "ECG",
-        )
-    except (IndexError, ValueError):
-        raise UnreadableRecordingError(f"not a WFDB header: {path.name}") from None
+        _check_inflated(path)
+        shapes = {name: (shape, kind) for name, shape, kind in whosmat(path)}
+        shape, kind = shapes.get(_VARIABLE, ((), ""))
+        _check_shape(shape, kind)
+        values = loadmat(path, variable_names=[_VARIABLE])[_VARIABLE]
+    except (UnreadableRecordingError, FileNotFoundError, PermissionError):
+        raise
+    except Exception:  # whatever the library raises, its text may quote the file
+        raise UnreadableRecordingError("not a MATLAB file with 'val': it is damaged") from None
+    if np.iscomplexobj(values) or values.dtype.kind not in "iuf":
+        raise UnreadableRecordingError("not one lead: 'val' holds no real numbers")
+    return values.reshape(-1)
+
+
+def _check_shape(shape: tuple[int, ...], kind: str) -> None:
+    if not kind:
+        raise UnreadableRecordingError("not a MATLAB file with 'val': it has no such variable")
+    if kind not in _NUMERIC or len(shape) != 2 or min(shape) > 1:
+        raise UnreadableRecordingError(f"not one lead: 'val' is {kind} of shape {shape}")
+    require_memory(float(np.prod(shape, dtype=np.float64)) * 8)
+
+
+def _check_inflated(path: Path) -> None:
+    """Raise UnreadableRecordingError if the compressed parts of a file are too large in memory.
+
+    What a compressed part says of its own size is not believed; it is inflated piece by piece.
+    """
+    data = path.read_bytes()
+    position = _VERSION_5_HEADER
+    is_version_5 = data[124:128].endswith((b"IM", b"MI"))
+    order = "little" if data[126:128] == b"IM" else "big"
+    while is_version_5 and position + 8 <= len(data):
+        kind = int.from_bytes(data[position : position + 4], order)  # type: ignore[arg-type]
+        size = int.from_bytes(data[position + 4 : position + 8], order)  # type: ignore[arg-type]
+        if kind == _COMPRESSED_ELEMENT:
+            require_memory(_inflated_bytes(data[position + 8 : position + 8 + size]))
+        position += 8 + size
+
+
+def _inflated_bytes(data: bytes) -> int:
+    inflater, total = zlib.decompressobj(), 0
+    while data and not inflater.eof:
+        total += len(inflater.decompress(data, _INFLATED_AT_ONCE))
+        require_memory(total)
+        data = inflater.unconsumed_tail
+    return total

@@ -1,25 +1,39 @@
-"""WFDB records: one lead of a .dat file, and the rhythm notes of an .atr file."""
+"""WFDB records: one lead of its signal files, and the rhythm notes of an .atr file."""
 
 from __future__ import annotations
 
-import datetime
-import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from preprocessing.channels import ECG_ALIASES, pick_channel
+from preprocessing.formats.wfdb_header import (
+    GAP,
+    WfdbHeader,
+    WfdbSignal,
+    read_wfdb_header,
+    safe_file_name,
+)
+from preprocessing.formats.wfdb_samples import (
+    COMPRESSED,
+    count_frames,
+    matching_format,
+    missing_value,
+    read_frames,
+)
+from preprocessing.plausibility import (
+    Claims,
+    check_claims,
+    checksum_note,
+    initial_note,
+    length_note,
+)
 from preprocessing.recording import RawRecording, RhythmChange, UnreadableRecordingError
 from preprocessing.rhythm import rhythm_changes
 from preprocessing.units import millivolts_per
-
-_BITS_PER_SAMPLE = {
-    "8": 8, "16": 16, "24": 24, "32": 32, "61": 16, "80": 8, "160": 16, "212": 12,
-    "310": 32 / 3, "311": 32 / 3,
-}  # fmt: skip
-_COMPRESSED = ("508", "516", "524")
-_DEFAULT_GAIN = 200.0
 
 
 def read_wfdb_lead(
@@ -31,27 +45,17 @@ def read_wfdb_lead(
     needs none.
 
     A signal file that is shorter than its header announces keeps its whole samples and is marked
-    ``truncated``. A gain of 0 means the default, 200 units per mV, as WFDB defines.
+    ``truncated``. A gain of 0 means the default, 200 units per mV, as WFDB defines. The gaps of a
+    record of several segments hold NaN.
     """
-    import wfdb
-
-    stem = str(header_path.with_suffix(""))
-    header = _header(stem)
-    index, note = pick_channel(header.sig_name, aliases)
-    n_samples, truncated = _available_samples(header, header_path.parent, index)
-    record = wfdb.rdrecord(stem, channels=[index], physical=False, sampto=n_samples)
-    scale, baseline, unit_note = _calibration(header, index)
-    digital = record.d_signal[:, 0]
-    signal = ((digital - np.float32(baseline)) * np.float32(scale)).astype(np.float32)
-    signal[digital == _missing_value(header.fmt[index])] = np.nan
-    return RawRecording(
-        signal=signal,
-        fs=float(header.fs),
-        channel=header.sig_name[index],
-        truncated=truncated,
-        notes=tuple(n for n in (note if note_others else None, unit_note) if n),
-        clock_s=_clock(header.base_time),
-    )
+    header = read_wfdb_header(header_path)
+    if header.segments:
+        raw, note = _read_segments(header_path, header, aliases)
+    else:
+        index, note = _pick(header, aliases)
+        raw = _read_lead(header_path, header, index)
+    raw = replace(raw, clock_s=header.clock_s)
+    return replace(raw, notes=(note, *raw.notes)) if note and note_others else raw
 
 
 def read_rhythms(stem: Path, fs: float) -> tuple[tuple[RhythmChange, ...], tuple[str, ...]]:
@@ -62,8 +66,8 @@ def read_rhythms(stem: Path, fs: float) -> tuple[tuple[RhythmChange, ...], tuple
         return (), ("no annotation file",)
     try:
         annotation = wfdb.rdann(str(stem), "atr")
-    except (ValueError, IndexError, KeyError, TypeError) as error:
-        return (), (f"annotation file cannot be read ({type(error).__name__}): no labels",)
+    except Exception:  # whatever the library raises, its text may quote the file
+        return (), ("annotation file is damaged: no labels",)
     return rhythm_changes(annotation.sample, annotation.aux_note, fs)
 
 
@@ -74,67 +78,224 @@ def header_comments(header_path: Path) -> list[str]:
 
 
 def signal_file_names(header_path: Path) -> tuple[str, ...]:
-    """Return the signal files that a header names, each once, in order."""
-    lines = header_path.read_text(encoding="latin-1").splitlines()
-    rows = [line for line in lines if line.strip() and not line.startswith("#")]
-    names = (re.split(r"\s", row.strip())[0] for row in rows[1:])
-    return tuple(dict.fromkeys(name for name in names if name != "~"))
+    """Return the files that a header names, each once, in order: signal files or segments.
+
+    A segment is named by its header, followed by its own signal files.
+    """
+    header = read_wfdb_header(header_path)
+    names = [signal.file for signal in header.signals]
+    for segment in segment_headers(header_path):
+        names.append(segment.name)
+        names += [signal.file for signal in read_wfdb_header(segment).signals]
+    return tuple(dict.fromkeys(name for name in names if name != GAP))
 
 
-def _header(stem: str) -> Any:
+def segment_headers(header_path: Path) -> list[Path]:
+    """Return the headers of a record's segments that are there."""
+    segments = read_wfdb_header(header_path).segments
+    paths = (header_path.with_name(f"{safe_file_name(name)}.hea") for name, _ in segments)
+    return [path for path in paths if path.is_file()]
+
+
+@dataclass(frozen=True, slots=True)
+class _SignalFile:
+    """Where the samples of one signal lie: its file, and its place in the file's frames."""
+
+    path: Path
+    signal: WfdbSignal
+    per_frame: int
+    column: int
+
+    def frames(self, n_frames: int) -> Iterator[NDArray[np.int64]]:
+        """Yield blocks of the digital values of the first ``n_frames`` frames."""
+        return read_frames(
+            self.path,
+            self.signal,
+            per_frame=self.per_frame,
+            column=self.column,
+            n_frames=n_frames,
+        )
+
+
+def _pick(header: WfdbHeader, aliases: tuple[str, ...]) -> tuple[int, str | None]:
+    if not header.signals:
+        raise UnreadableRecordingError("header without its signal file: it names no signal")
+    return pick_channel([signal.name for signal in header.signals], aliases)
+
+
+def _read_lead(header_path: Path, header: WfdbHeader, index: int) -> RawRecording:
+    file = _signal_file(header_path, header, index)
+    signal = header.signals[index]
+    gain, baseline, unit = signal.calibration()
+    per_unit, unit_note = millivolts_per(unit)
+    if signal.fmt in COMPRESSED:
+        present = header.n_samples or 0  # these files check their own length
+    else:
+        present = count_frames(file.path, file.signal, file.per_frame)
+        _check_format(file, header.n_samples)
+    n_frames = min(present, header.n_samples or present)
+    if n_frames <= 0:
+        raise UnreadableRecordingError("zero length: the signal file is empty")
+    n_memory = n_frames * signal.samples_per_frame + signal.skew
+    check_claims(Claims(header.fs, n_memory, per_unit / gain, unit_note is None))
+    is_whole = n_frames == (header.n_samples or n_frames)
+    values, first, total = _physical(header_path, file, n_frames, per_unit / gain, baseline)
+    count_note = length_note(header.n_samples or present, present, "samples")
+    start_note = None
+    if not signal.skew and signal.fmt != "8":  # their first values are not in the file
+        start_note = initial_note(signal.initial, signal.checksum, first)
+    if start_note and (count_note or not is_whole):
+        raise UnreadableRecordingError(
+            f"signal file: it has {present:,} samples of format {signal.fmt}, the header announces "
+            f"{header.n_samples:,}, and {start_note}; format or file are wrong"
+        )
+    sum_note = checksum_note(signal.checksum, total) if is_whole and not signal.skew else None
+    return RawRecording(
+        signal=_deskewed(values, signal.skew),
+        fs=header.fs,
+        channel=signal.name,
+        truncated=not is_whole,
+        notes=tuple(text for text in (unit_note, count_note, start_note, sum_note) if text),
+    )
+
+
+def _check_format(file: _SignalFile, n_frames: int | None) -> None:
+    """Refuse a file whose size says that it has another format than its header."""
+    other = matching_format(file.path, file.signal, (n_frames or 0) * file.per_frame)
+    if other and n_frames:
+        raise UnreadableRecordingError(
+            f"signal format: the header says {file.signal.fmt}, but the file has the size of "
+            f"{n_frames:,} samples of format {other}"
+        )
+
+
+def _signal_file(header_path: Path, header: WfdbHeader, index: int) -> _SignalFile:
+    signal = header.signals[index]
+    if signal.file == GAP:
+        raise UnreadableRecordingError("header without its signal file: the lead has none")
+    path = header_path.parent / safe_file_name(signal.file)
+    if not path.is_file():
+        raise UnreadableRecordingError(
+            f"header without its signal file: {_shown_file(header_path, signal.file)}"
+        )
+    sharing = [other for other in header.signals if other.file == signal.file]
+    if any(other.fmt != signal.fmt for other in sharing):
+        raise UnreadableRecordingError("WFDB header: one signal file has two formats")
+    before = [other for other in header.signals[:index] if other.file == signal.file]
+    # The offset stands at the first signal of a file, at least.
+    placed = replace(signal, byte_offset=sharing[0].byte_offset)
+    return _SignalFile(
+        path,
+        placed,
+        per_frame=sum(other.samples_per_frame for other in sharing),
+        column=sum(other.samples_per_frame for other in before),
+    )
+
+
+def _shown_file(header_path: Path, name: str) -> str:
+    """Return a signal file's name for a reason; only one like the header's own is shown."""
+    stem = header_path.stem
+    return name if Path(name).stem == stem else f"the one that {stem}.hea names"
+
+
+def _physical(
+    header_path: Path, file: _SignalFile, n_frames: int, scale: float, baseline: float
+) -> tuple[NDArray[np.float32], int, int]:
+    """Return the samples in mV, one for each frame; and the first and the sum of the digital."""
+    missing = missing_value(file.signal.fmt)
+    compressed = file.signal.fmt in COMPRESSED
+    blocks = _decompress(header_path, file) if compressed else file.frames(n_frames)
+    values = np.empty(n_frames, np.float32)
+    firsts, total, start = [], 0, 0
+    for digital in blocks:
+        firsts.append(int(digital[0, 0]))
+        total += int(digital.sum())
+        block = (digital - np.float32(baseline)) * np.float32(scale)
+        block[digital == missing] = np.nan
+        values[start : start + len(block)] = block.mean(axis=1)
+        start += len(block)
+    return values, firsts[0], total
+
+
+def _decompress(header_path: Path, file: _SignalFile) -> Iterator[NDArray[np.int64]]:
+    """Yield the samples of a FLAC file, which the library decodes."""
     import wfdb
 
     try:
-        header = wfdb.rdheader(stem)
-    except (ValueError, IndexError, KeyError, AttributeError) as error:
-        # The text of the error may quote the header, such as a date.
-        raise UnreadableRecordingError(f"not a WFDB header ({type(error).__name__})") from None
-    if not header.n_sig:
-        raise UnreadableRecordingError("header without its signal file: it names no signal")
-    if hasattr(header, "n_seg"):
-        raise UnreadableRecordingError("multi-segment record: only its segments can be read")
-    if not header.fs or not all(header.sig_name or [None]):
-        raise UnreadableRecordingError("not a WFDB header: no rate, or a signal without a name")
-    return header
+        record = wfdb.rdrecord(str(header_path.with_suffix("")), physical=False)
+    except Exception:  # a library's own error may quote the header
+        raise UnreadableRecordingError("signal file: its compressed samples are damaged") from None
+    names = [record.file_name[i] for i in range(record.n_sig)]
+    position = next(
+        i
+        for i, name in enumerate(names)
+        if name == file.signal.file and record.sig_name[i] == file.signal.name
+    )
+    yield record.d_signal[:, position : position + 1].astype(np.int64)
 
 
-def _clock(time: datetime.time | None) -> float | None:
-    """Return the time of day in seconds; None for midnight, which stands for no time."""
-    if time is None:
-        return None
-    return 3600.0 * time.hour + 60 * time.minute + time.second + time.microsecond / 1e6 or None
+def _deskewed(values: NDArray[np.float32], skew: int) -> NDArray[np.float32]:
+    """Return the samples at their own times: a skewed signal was stored too late."""
+    if skew == 0:
+        return values
+    shifted = np.full_like(values, np.nan)
+    shifted[: max(0, values.size - skew)] = values[skew:]
+    return shifted
 
 
-def _available_samples(header: Any, folder: Path, index: int) -> tuple[int, bool]:
-    """Return how many samples the file has, and whether its header announces more."""
-    name, fmt = header.file_name[index], header.fmt[index]
-    path = folder / name
-    if not path.exists():
-        raise UnreadableRecordingError(f"header without its signal file: {name}")
-    in_file = [i for i, other in enumerate(header.file_name) if other == name]
-    per_frame = sum((header.samps_per_frame or [1] * header.n_sig)[i] or 1 for i in in_file)
-    if fmt in _COMPRESSED:  # these check their own length
-        return int(header.sig_len), False
-    if fmt not in _BITS_PER_SAMPLE:
-        raise UnreadableRecordingError(f"signal format: {fmt} is unknown")
-    offset = (header.byte_offset or [0] * header.n_sig)[index] or 0
-    n_bytes = path.stat().st_size - offset
-    present = int(n_bytes * 8 / _BITS_PER_SAMPLE[fmt] / per_frame)
-    if present <= 0:
-        raise UnreadableRecordingError(f"zero length: {name} is empty")
-    announced = int(header.sig_len or present)
-    return min(present, announced), present < announced
+def _read_segments(
+    header_path: Path, header: WfdbHeader, aliases: tuple[str, ...]
+) -> tuple[RawRecording, str | None]:
+    """Return the lead of a record of several segments, NaN where one has none, and a note."""
+    check_claims(Claims(header.fs, sum(length for _, length in header.segments)))
+    pieces: list[RawRecording | int] = []
+    lead, note = None, None
+    for name, length in header.segments:
+        piece, piece_note = _read_segment(header_path, header.fs, (name, length), aliases, lead)
+        lead = lead or (piece.channel if isinstance(piece, RawRecording) else None)
+        note = note or piece_note
+        if length:
+            pieces.append(piece)
+    return _joined(header.fs, pieces), note
 
 
-def _calibration(header: Any, index: int) -> tuple[float, float, str | None]:
-    gain = header.adc_gain[index] or _DEFAULT_GAIN
-    baseline = header.baseline[index]
-    if baseline is None:
-        baseline = header.adc_zero[index] or 0
-    per_unit, note = millivolts_per(header.units[index] or "mV")
-    return per_unit / gain, float(baseline), note
+def _read_segment(
+    header_path: Path,
+    fs: float,
+    segment: tuple[str, int],
+    aliases: tuple[str, ...],
+    lead: str | None,
+) -> tuple[RawRecording | int, str | None]:
+    """Return a segment's lead, or just its length where it has none; and a note."""
+    name, length = segment
+    if name == GAP or length == 0:  # a length of 0 describes the layout alone
+        return length, None
+    path = header_path.with_name(f"{safe_file_name(name)}.hea")
+    header = read_wfdb_header(path)
+    if header.segments or header.fs != fs:
+        raise UnreadableRecordingError(
+            "segments: one has segments of its own, or another sampling rate"
+        )
+    try:
+        index, note = _pick(header, (lead,) if lead else aliases)
+    except UnreadableRecordingError:
+        return length, None
+    raw = _read_lead(path, replace(header, n_samples=length), index)
+    return raw, note
 
 
-def _missing_value(fmt: str) -> int:
-    bits = {"212": 12, "310": 10, "311": 10}.get(fmt, int(_BITS_PER_SAMPLE.get(fmt, 16)))
-    return int(-(2 ** (bits - 1)))
+def _joined(fs: float, pieces: list[RawRecording | int]) -> RawRecording:
+    read = [piece for piece in pieces if isinstance(piece, RawRecording)]
+    if not read:
+        raise UnreadableRecordingError("no ECG channel: no segment has one")
+    signals = [
+        piece.signal if isinstance(piece, RawRecording) else np.full(piece, np.nan, np.float32)
+        for piece in pieces
+    ]
+    return RawRecording(
+        signal=np.concatenate(signals),
+        fs=fs,
+        channel=read[0].channel,
+        truncated=any(piece.truncated for piece in read),
+        notes=tuple(dict.fromkeys(note for piece in read for note in piece.notes)),
+    )

@@ -15,11 +15,17 @@ from preprocessing.synth.dataset import SynthDataset
 from preprocessing.synth.ecgiddb import ECGIDDB
 from preprocessing.synth.mitdb import MITDB
 from preprocessing.synth.shhs.tree import SHHS
+from storage.layout import SYNTHETIC_NAME
 
 DATASETS: dict[str, SynthDataset] = {
     dataset.name: dataset
     for dataset in (SHHS, MITDB, AFDB, CHALLENGE2017, AFPDB, ECGIDDB, CPSC2021)
 }
+
+_MARK = (
+    "These recordings are synthetic: `deaps synth` made them, and no person was recorded.\n"
+    "Keep this file beside them: the store, the encoders and the report say it by this mark.\n"
+)
 
 
 def _write_one(root: Path, settings: SynthSettings, job: tuple[str, str]) -> None:
@@ -49,4 +55,5 @@ def write_cohort(root: Path, settings: SynthSettings, *, workers: int = 1) -> di
     roots = {name: root / name for name in dict.fromkeys(name for name, _ in jobs)}
     for name, folder in roots.items():
         DATASETS[name].write_tables(folder, settings)
+        (folder / SYNTHETIC_NAME).write_text(_MARK, encoding="utf-8")
     return roots

@@ -5,23 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from storage.care.unused_files import finished_checkpoints, temporary_files, window_files
 from storage.digest import file_sha256
+from storage.errors import DeapsError
 from storage.index.published import read_rows
-from storage.layout import index_path
+from storage.index_digest import is_as_published, published_digests
+from storage.layout import index_path, index_wal_path
 from storage.schema import RecordingRow
-from storage.snapshot import IndexMissingError, IndexVersionError, reading_index
+from storage.snapshot import (
+    IndexDamagedError,
+    IndexMissingError,
+    IndexVersionError,
+    reading_index,
+)
 from storage.windows.file import WindowFileError, signal_offset
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_ONLY_SPACE = {"orphan", "temporary", "checkpoint", "no digest"}
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One problem of a store.
 
-    ``kind`` is one of ``no index``, ``index version``, ``wal``, ``missing``, ``size``,
-    ``sha256``, ``offset``, ``orphan``, ``temporary``, ``checkpoint``; the last three only waste
-    space. ``path`` is relative to the store.
+    ``kind`` is one of ``no index``, ``index version``, ``index damaged``, ``index table``, ``wal``,
+    ``missing``, ``size``, ``sha256``, ``offset``, ``no digest``, ``orphan``, ``temporary``,
+    ``checkpoint``; the last four affect no reader. ``path`` is relative to the store.
     """
 
     kind: str
@@ -34,31 +47,73 @@ class Finding:
     @property
     def is_error(self) -> bool:
         """Whether the problem affects readers."""
-        return self.kind not in {"orphan", "temporary", "checkpoint"}
+        return self.kind not in _ONLY_SPACE
 
 
 def check_store(root: Path | str, *, verify: bool = False) -> list[Finding]:
     """Return the problems of a store.
+
+    The index is always compared with its digest, and each of its tables is read.
 
     Parameters
     ----------
     root
         Folder of the store.
     verify
-        Read every window file and compare its digest: this finds changed bytes, which neither
-        DuckDB nor `WindowStore` would notice.
+        Read every window file and compare its digest: this finds changed bytes, which DuckDB
+        would not notice.
     """
     store = Path(root)
     findings = list(_leftovers(store))
+    index = index_path(store)
     try:
-        with reading_index(index_path(store)) as connection:
+        findings += _check_index(index)
+        with reading_index(index, verify=False) as connection:
             rows = read_rows(connection)
     except (IndexMissingError, IndexVersionError) as error:
-        kind = "no index" if isinstance(error, IndexMissingError) else "index version"
-        return [Finding(kind, index_path(store).name, str(error)), *findings]
+        return [Finding(_kind(error), index.name, str(error)), *findings]
     for row in rows:
         findings.extend(_check_file(store, row, verify=verify))
     return findings + list(_orphans(store, {row.path for row in rows}))
+
+
+def _kind(error: DeapsError) -> str:
+    match error:
+        case IndexMissingError():
+            return "no index"
+        case IndexDamagedError():
+            return "index damaged"
+        case _:
+            return "index version"
+
+
+def _check_index(index: Path) -> list[Finding]:
+    """Return what is wrong with the index itself: its bytes, and the tables that they break."""
+    findings = []
+    with reading_index(index, verify=False) as connection:
+        for table in _unreadable_tables(connection):
+            message = f"table {table} cannot be read; run deaps preprocess to publish it again"
+            findings.append(Finding("index table", index.name, message))
+    if not published_digests(index):
+        message = "published without a digest; deaps preprocess --verify publishes it with one"
+        findings.append(Finding("no digest", index.name, message))
+    elif not is_as_published(index):
+        message = "changed after it was published: its SHA-256 differs; run deaps preprocess"
+        findings.append(Finding("index damaged", index.name, message))
+    return findings
+
+
+def _unreadable_tables(connection: DuckDBPyConnection) -> Iterator[str]:
+    import duckdb
+
+    names = connection.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database()"
+    ).fetchall()
+    for (name,) in names:
+        try:
+            connection.execute(f"SELECT bit_xor(hash(t)) FROM {name} t").fetchall()  # noqa: S608 - our own names
+        except (duckdb.Error, UnicodeDecodeError):
+            yield name
 
 
 def _check_file(store: Path, row: RecordingRow, *, verify: bool) -> Iterator[Finding]:
@@ -90,9 +145,12 @@ def _offset_problem(path: Path, row: RecordingRow) -> str | None:
 
 
 def _leftovers(store: Path) -> Iterator[Finding]:
-    wal = index_path(store).with_name(index_path(store).name + ".wal")
+    wal = index_wal_path(index_path(store))
     if wal.exists():
-        message = "the index was opened for writing; run deaps preprocess to publish it again"
+        message = (
+            "the log of a program that opened the index for writing, with which DuckDB refuses to "
+            "open the index; nothing of deaps needs it: deaps preprocess removes it"
+        )
         yield Finding("wal", wal.name, message)
     for path in temporary_files(store):
         message = "left by a stopped writer, or still written; deaps gc removes it after an hour"

@@ -12,8 +12,8 @@ from storage.index.subject_rows import read_subjects
 from storage.recording_json import RECORDING_FIELDS, SOURCE_FIELDS, recording_from_dict
 from storage.schema import DatasetRow, RecordingRow, Status, SubjectRow
 from storage.snapshot import (
+    IndexDamagedError,
     IndexMissingError,
-    IndexVersionError,
     Snapshot,
     read_snapshot,
     reading_index,
@@ -79,7 +79,10 @@ class PublishedState:
 def load_published(root: Path | str) -> PublishedState | None:
     """Return the state that the published index describes, None without a readable index.
 
-    After a change of the schema version there is none, so every recording is examined.
+    Raises
+    ------
+    storage.snapshot.IndexVersionError
+        If it has another schema version: whoever publishes would make every window again.
     """
     try:
         with reading_index(root) as connection, cycle_collector_paused():
@@ -89,7 +92,7 @@ def load_published(root: Path | str) -> PublishedState | None:
                 _read_sources(connection),
                 {row.dataset: row for row in _read_datasets(connection)},
             )
-    except (IndexMissingError, IndexVersionError):
+    except (IndexMissingError, IndexDamagedError):
         return None
 
 
@@ -106,7 +109,7 @@ def published_ids(root: Path | str) -> tuple[Snapshot | None, dict[RecordingKey,
         with reading_index(root) as connection:
             rows = connection.execute(names).fetchall()
             snapshot = read_snapshot(connection)
-    except (IndexMissingError, IndexVersionError):
+    except (IndexMissingError, IndexDamagedError):
         return None, {}
     return snapshot, {(dataset, name): number for dataset, name, number in rows}
 

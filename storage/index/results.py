@@ -14,9 +14,12 @@ from storage.layout import REPORTS_FOLDER, RESULTS_NAME, RUN_NAME, RUNS_FOLDER
 
 _RUN_TEXT = ("method", "snapshot")
 _RUN_TIMES = ("started_at", "finished_at")
-_RESULT_TEXT = ("run", "method", "benchmark", "metric", "note")
+_RESULT_KEYS = ("snapshot", "encoder_sha256", "settings_digest", "code", "sources_sha256")
+"""What a figure comes from."""
+
+_RESULT_TEXT = ("run", "method", "benchmark", "metric", "note", *_RESULT_KEYS)
 _RESULT_NUMBERS = ("value", "low", "high")
-_RESULT_COUNTS = ("n", "seed")
+_RESULT_COUNTS = ("n", "seed", "sources")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _RECORDINGS = """
-SELECT recording_id, dataset, path, bytes, signal_offset, n_windows, n_samples::DOUBLE AS n_samples,
-       mean_mv, std_mv
+SELECT recording_id, dataset, path, bytes, file_sha256, signal_offset, n_windows,
+       n_samples::DOUBLE AS n_samples, mean_mv, std_mv
 FROM recordings
 WHERE status = 'ok' AND path IS NOT NULL
 ORDER BY recording_id
@@ -29,6 +29,7 @@ class StoreCatalogue:
     snapshot_id: str
     recording_ids: NDArray[np.int32]
     paths: list[str]
+    digests: list[str | None]
     sizes: NDArray[np.int64]
     offsets: NDArray[np.int64]
     n_windows: NDArray[np.int64]
@@ -79,6 +80,7 @@ def load_catalogue(connection: DuckDBPyConnection) -> StoreCatalogue:
         snapshot_id=str(snapshot_id),
         recording_ids=ids,
         paths=[str(path) for path in columns["path"]],
+        digests=[str(digest) if digest else None for digest in columns["file_sha256"]],
         sizes=np.asarray(columns["bytes"], np.int64),
         offsets=np.asarray(columns["signal_offset"], np.int64),
         n_windows=np.asarray(columns["n_windows"], np.int64),

@@ -102,6 +102,19 @@ def check_pages(path: Path) -> None:
         file.read()
 
 
+def read_windows(
+    path: Path, columns: tuple[str, ...]
+) -> tuple[list[tuple[object, ...]], NDArray[np.float16]]:
+    """Return some columns of a file's windows as rows, and their samples, float16 (n, 1000)."""
+    import pyarrow.parquet as pq
+
+    with _checked_content(path):
+        table = pq.read_table(path, columns=[*columns, "signal"])
+        rows = list(zip(*(table[name].to_pylist() for name in columns), strict=True))
+        flat = table["signal"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    return rows, flat.reshape(len(rows), -1)
+
+
 def signal_offset(path: Path) -> int:
     """Return the byte at which the first window's samples start."""
     return _offset_of(_metadata(path), path)

@@ -26,6 +26,7 @@ BENCHES = (
     "training",
     "classification",
     "operations",
+    "pools",
 )
 RESULTS = Path("bench.json")
 

@@ -5,10 +5,6 @@ Prefect is imported all the same, two seconds that both have.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from unittest.mock import patch
-
 from flows.config import Settings, load_settings
 from flows.experiment.plan import plan_experiment
 from flows.ingest.publication import publish_scan
@@ -46,27 +42,11 @@ def train(settings: Settings) -> None:
 
 
 def evaluate(settings: Settings) -> None:
-    """Measure and write the page, Prefect's tasks replaced by plain calls."""
-    with without_prefect():
-        from flows import evaluate as stage
-        from flows.report import write_page
+    """Measure and write the page: outside of a flow run its tasks are plain calls."""
+    from flows.evaluate import evaluate_all
+    from flows.experiment.page import write_page
 
-        with (
-            patch.object(stage, "embed", stage.embed.fn),
-            patch.object(stage, "run_benchmarks", stage.run_benchmarks.fn),
-            patch.object(stage, "create_table_artifact"),
-        ):
-            write_page(stage.evaluate_all(settings))
-
-
-@contextmanager
-def without_prefect() -> Iterator[None]:
-    """Let progress bars leave no artifacts."""
-    with (
-        patch("flows.runtime.progress.create_progress_artifact"),
-        patch("flows.runtime.progress.update_progress_artifact"),
-    ):
-        yield
+    write_page(evaluate_all(settings))
 
 
 if __name__ == "__main__":

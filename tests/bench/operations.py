@@ -49,7 +49,7 @@ def flow_seconds(*overrides: str) -> float:
     from prefect import flow
 
     from flows.config import load_settings
-    from flows.preprocess import refresh_store
+    from flows.ingest.refresh import refresh_store
     from flows.runtime.dask_pool import worker_pool
 
     settings = load_settings(overrides=overrides)

@@ -26,7 +26,7 @@ def measure(folder: Path) -> list[Figure]:
     from prefect import flow
 
     from flows.config import load_settings
-    from flows.preprocess import refresh_store
+    from flows.ingest.refresh import refresh_store
     from flows.runtime.dask_pool import local_workers, worker_pool
 
     overrides = [f"data.shhs={folder}/shhs", f"store.root={folder}/store"]

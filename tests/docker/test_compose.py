@@ -203,3 +203,10 @@ def test_slots_of_runs_outlive_the_server() -> None:
     settings = tomllib.loads((DOCKER.parent / "prefect.toml").read_text())
     assert settings["server"]["concurrency"]["lease_storage"] == storage
     assert importlib.util.find_spec(storage)
+
+
+@pytest.mark.parametrize("name", ["worker-cpu", "worker-gpu"])
+def test_a_worker_takes_one_run_at_a_time(name: str) -> None:
+    """A limit of the pool would let a single machine train, however many there are."""
+    command = SERVICES[name]["command"]
+    assert command[command.index("--limit") + 1] == "1"

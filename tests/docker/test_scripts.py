@@ -166,24 +166,12 @@ def test_a_service_that_complains_or_is_silent_is_not_healthy(address: str) -> N
     assert done.stderr.startswith("http://127.0.0.1:9/: ")
 
 
-@pytest.mark.parametrize("existing", ["", "cpu", "cpu gpu"])
-def test_deploy_makes_the_pools_that_are_missing(tmp_path: Path, existing: str) -> None:
-    """A stand-in for the prefect command notes how it is called."""
-    log, stand_in = tmp_path / "calls", tmp_path / "bin" / "prefect"
+def test_deploy_applies_the_file_of_the_folder(tmp_path: Path) -> None:
+    """A stand-in for the deaps command notes how it is called."""
+    log, stand_in = tmp_path / "calls", tmp_path / "bin" / "deaps"
     stand_in.parent.mkdir()
-    stand_in.write_text(
-        f'#!/bin/sh\necho "$*" >>{log}\n[ "$2" != inspect ] && exit 0\n'
-        f'case " {existing} " in *" $3 "*) exit 0;; *) exit 1;; esac\n'
-    )
+    stand_in.write_text(f'#!/bin/sh\necho "$*" >>{log}\n')
     stand_in.chmod(0o755)
     done = _run("deploy.sh", str(tmp_path), PATH=f"{stand_in.parent}:{os.environ['PATH']}")
     assert done.returncode == 0
-    changes = [line for line in log.read_text().splitlines() if "inspect" not in line]
-    expected = []
-    for pool in sorted({"cpu", "gpu"} - set(existing.split())):
-        expected += [
-            f"work-pool create {pool} --type process",
-            f"work-pool set-concurrency-limit {pool} 1",
-        ]
-    file = tmp_path / "prefect.yaml"
-    assert changes == [*expected, f"--no-prompt deploy --all --prefect-file {file}"]
+    assert log.read_text() == f"deploy --file {tmp_path}/prefect.yaml\n"

@@ -31,7 +31,11 @@ FENCE = re.compile(r"^```.*?^```", flags=re.MULTILINE | re.DOTALL)
 
 UNUSED_WORDS = ("not to be had", "in vain", "for want of", "goes by the name", "is left alone")
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "pydantic_core": "pydantic", "tomli_w": "tomli-w"}
-OPTIONAL = {"sklearnex": "scikit-learn-intelex", "daal4py": "scikit-learn-intelex"}
+OPTIONAL = {
+    "sklearnex": "scikit-learn-intelex",
+    "daal4py": "scikit-learn-intelex",
+    "dask_jobqueue": "dask-jobqueue",
+}
 
 
 def anchors(document: Path) -> set[str]:

@@ -124,3 +124,15 @@ def test_what_is_tuned_later_wins_over_what_was_typed_before() -> None:
 @pytest.mark.parametrize("section", list(Settings.model_fields))
 def test_every_section_has_the_one_strict_base(section: str) -> None:
     assert issubclass(type(getattr(Settings(), section)), SettingsSection)
+
+
+@pytest.mark.parametrize("text", ["data.mitdb=", "store.root=  ", 'data.mitdb=""'])
+def test_override_without_a_value_is_an_error(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"no value|is empty"):
+        load_settings(overrides=[text])
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "nan"])
+def test_number_that_is_none_is_an_error(value: str) -> None:
+    with pytest.raises(ConfigError, match="finite number"):
+        load_settings(overrides=[f"training.learning_rate={value}"])

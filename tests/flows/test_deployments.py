@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from flows.config import RefreshSettings
 from flows.deployments import deployments
+from flows.placement import EMBED_DEPLOYMENT, TRAIN_DEPLOYMENT
 from tests.edf_files import beats, write_edf
-from tests.flows.prefect_processes import (
-    BIN,
-    Api,
-    created_run,
-    free_port,
-    prefect,
-    running,
-    wait_for,
-)
-from tests.flows.tiny_project import ROOT, environment, make_project
-
-POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
-AUTH = "admin:a-password-of-this-test"
+from tests.flows.lab import AUTH, Lab, lab
+from tests.flows.prefect_processes import BIN, Api, free_port, running, wait_for
+from tests.flows.tiny_project import ROOT, environment
 
 
 def test_prefect_yaml_says_what_the_code_says() -> None:
@@ -44,10 +29,13 @@ def test_prefect_yaml_says_what_the_code_says() -> None:
     assert schedules == [[{"cron": RefreshSettings().cron}]]
 
 
-def test_every_deployment_queues_runs_that_would_overlap() -> None:
+def test_deployments_queue_runs_that_would_overlap_unless_a_pipeline_submits_them() -> None:
     written = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]
-    assert {(d["concurrency_limit"]["limit"], d["concurrency_limit"]["collision_strategy"])
-            for d in written} == {(1, "ENQUEUE")}  # fmt: skip
+    queue = {"limit": 1, "collision_strategy": "ENQUEUE"}
+    limits = [d.get("concurrency_limit") for d in written]
+    assert limits == [queue if d.limited else None for d in deployments()]
+    unlimited = [f"{d.flow}/{d.name}" for d in deployments() if not d.limited]
+    assert unlimited == [TRAIN_DEPLOYMENT, EMBED_DEPLOYMENT]
 
 
 def test_flows_have_the_names_of_their_deployments() -> None:
@@ -59,80 +47,14 @@ def test_flows_have_the_names_of_their_deployments() -> None:
         assert flow.name == deployment.flow
 
 
-@contextmanager
-def database(folder: Path) -> Iterator[dict[str, str]]:
-    """Yield the settings of a fresh PostgreSQL, of SQLite where there is none."""
-    if not POSTGRES:
-        print("no PostgreSQL here: SQLite instead")
-        yield {}
-        return
-    data, port, bin_ = folder / "pg", free_port(), POSTGRES[-1].parent
-    data.mkdir()
-    user = []
-    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-        shutil.chown(data, "postgres", "postgres")
-        for parent in [folder, *folder.parents][:4]:
-            parent.chmod(parent.stat().st_mode | 0o011)
-        user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-    subprocess.run(
-        [*user, bin_ / "initdb", "-D", data, "-U", "deaps", "-A", "trust"],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    command = [*user, str(bin_ / "postgres"), "-D", str(data), "-p", str(port), "-k", str(data),
-               "-c", "listen_addresses=127.0.0.1"]  # fmt: skip
-    with running(command, folder, environment(), "postgres"):
-        ready = [bin_ / "pg_isready", "-h", "127.0.0.1", "-p", str(port)]
-        wait_for(lambda: subprocess.run(ready, capture_output=True, check=False).returncode == 0)
-        url = f"postgresql+asyncpg://deaps@127.0.0.1:{port}/postgres"
-        yield {"PREFECT_SERVER_DATABASE_CONNECTION_URL": url}
-
-
-@dataclass(frozen=True)
-class Lab:
-    """A server with its pools and deployments, and the folder from which it is used."""
-
-    folder: Path
-    api: Api
-    client: dict[str, str]
-
-    def start(self, deployment: str, *parameters: str) -> str:
-        """Ask for a run and return its name."""
-        given = [word for parameter in parameters for word in ("--param", parameter)]
-        return created_run(
-            prefect(self.folder, self.client, "deployment", "run", deployment, *given)
-        )
-
-    def ended(self, name: str) -> dict[str, Any]:
-        run: dict[str, Any] = wait_for(lambda: self.api.ended_run(name))
-        return run
-
-
-@contextmanager
-def lab(folder: Path) -> Iterator[Lab]:
-    """Yield a laboratory's server with a password, on PostgreSQL where there is one."""
-    project, port = make_project(folder / "project"), free_port()
-    api = Api(port, AUTH)
-    client = environment(PREFECT_API_URL=api.url, PREFECT_API_AUTH_STRING=AUTH)
-    with database(folder) as settings:
-        server = environment(**settings, PREFECT_SERVER_API_AUTH_STRING=AUTH)
-        command = [str(BIN / "prefect"), "server", "start", "--host=127.0.0.1", f"--port={port}"]
-        with running(command, project, server, "server"):
-            wait_for(api.healthy)
-            for pool in ("cpu", "gpu"):
-                prefect(project, client, "work-pool", "create", pool, "--type", "process")
-            prefect(project, client, "--no-prompt", "deploy", "--all")
-            yield Lab(project, api, client)
-
-
 @pytest.mark.slow
 def test_a_server_with_postgresql_and_a_worker_run_the_pipeline(tmp_path: Path) -> None:
     with lab(tmp_path) as it:
         full = it.start("deaps-pipeline/full")
         wait_for(lambda: it.api.run(full)["state_name"] == "Late")  # no worker: it waits
-        worker = [str(BIN / "prefect"), "worker", "start", "--pool", "cpu"]
-        with running(worker, it.folder, it.client, "worker"):
+        with it.worker("cpu"):
             run = it.ended(full)
-            assert run["state_type"] == "COMPLETED", (it.folder / "worker.log").read_text()
+            assert run["state_type"] == "COMPLETED", (it.folder / "cpu.log").read_text()
             check_what_the_pipeline_left(it)
             check_that_refreshes_queue(it)
             check_that_an_unknown_preset_fails_with_the_known_ones(it)

@@ -272,10 +272,10 @@ def test_evaluate_without_a_finished_run_says_so(tmp_path: Path) -> None:
 def test_the_report_is_linked_where_it_is_served(
     monkeypatch: pytest.MonkeyPatch, served: str | None, link: str
 ) -> None:
-    from flows import evaluate
+    from flows import report
 
     left: list[str] = []
-    monkeypatch.setattr(evaluate, "create_link_artifact", lambda url, **_: left.append(url))
+    monkeypatch.setattr(report, "leave_link", lambda url, **_: left.append(url))
     overrides = [f"execution.reports_url={served}"] if served else []
-    evaluate.link_report(load_settings(overrides=overrides), Path("/s/reports/abc/index.html"))
+    report.link_report(load_settings(overrides=overrides), Path("/s/reports/abc/index.html"))
     assert left == [link]

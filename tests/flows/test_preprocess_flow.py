@@ -15,7 +15,14 @@ import pytest
 
 from flows.config import ExecutionSettings
 from flows.ingest.job import Job
-from flows.preprocess import RecordingBatch, make_batches, make_chunks
+from flows.ingest.refresh import (
+    RecordingBatch,
+    is_small,
+    make_batches,
+    make_chunks,
+    refresh_store,
+)
+from flows.ingest.scan import scan
 from preprocessing.config import QualitySettings, SignalSettings
 from preprocessing.datasets import DATASETS
 from preprocessing.recording import (
@@ -23,8 +30,18 @@ from preprocessing.recording import (
 )
 from storage.schema import SourceRole
 from tests.edf_files import beats, patch, write_edf
+from tests.flows.inline import settings_for
 
 DEAPS = Path(sys.executable).with_name("deaps")
+NOT_SMALL = ("--set", "execution.chunk_megabytes=0.001")
+"""Makes several chunks of any work, which then goes to workers, in a flow."""
+
+IMPORTED = """
+import sys
+from flows.cli import app
+app(sys.argv[1:], standalone_mode=False)
+print("imported:", sorted({"prefect", "distributed", "torch"} & set(sys.modules)))
+"""
 
 
 @pytest.fixture(scope="session")
@@ -85,8 +102,10 @@ def test_flow_publishes_and_reports(tmp_path: Path, prefect_home: Path) -> None:
     cohort(tmp_path / "shhs", 6)
     bad = tmp_path / "shhs/polysomnography/edfs/shhs1/shhs1-200003.edf"
     patch(bad, slice(0, 8), "RIFFWAVE")
-    done = deaps(tmp_path, prefect_home, "preprocess", "--set", "data.shhs=shhs")
+    arguments = ("preprocess", "--set", "data.shhs=shhs", *NOT_SMALL)
+    done = deaps(tmp_path, prefect_home, *arguments)
     assert done.returncode == 0, done.stderr
+    assert "starting Prefect" in done.stderr
     assert "not an EDF file" in done.stdout
     assert "shhs1-200003" in done.stdout
     with duckdb.connect(tmp_path / "store/index.duckdb", read_only=True) as index:
@@ -94,6 +113,69 @@ def test_flow_publishes_and_reports(tmp_path: Path, prefect_home: Path) -> None:
     again = deaps(tmp_path, prefect_home, "preprocess", "--set", "data.shhs=shhs", "--strict")
     assert again.returncode == 1
     assert "nothing to do" in again.stdout
+
+
+def test_small_work_needs_neither_prefect_nor_workers(tmp_path: Path, prefect_home: Path) -> None:
+    cohort(tmp_path / "shhs", 2)
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTED, "preprocess", "--set", "data.shhs=shhs"],
+        cwd=tmp_path, env=environment(prefect_home), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "imported: []" in done.stdout
+    with duckdb.connect(tmp_path / "store/index.duckdb", read_only=True) as index:
+        assert index.execute("SELECT count(*) FROM windows").fetchone() == (8,)
+
+
+def test_workers_take_over_where_a_process_died_in_small_work(tmp_path: Path) -> None:
+    cohort(tmp_path / "shhs", 2)
+    settings = settings_for(tmp_path / "store", shhs=tmp_path / "shhs")
+    todo = scan(settings).todo()
+    assert is_small(settings, todo)
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store/.in-process").touch()  # as a kill leaves it
+    assert not is_small(settings, todo)
+
+
+def test_small_work_leaves_no_mark(tmp_path: Path) -> None:
+    cohort(tmp_path / "shhs", 2)
+    settings = settings_for(tmp_path / "store", shhs=tmp_path / "shhs")
+    assert refresh_store(settings).n_recordings == 2
+    assert not (tmp_path / "store/.in-process").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("variable", "value", "line"),
+    [
+        ("PREFECT_API_URL", "http://127.0.0.1:9/api", "no Prefect server: Failed to reach"),
+        (
+            "PREFECT_SERVER_DATABASE_CONNECTION_URL",
+            "sqlite+aiosqlite:////nowhere/at/all.db",
+            "Prefect's own server did not start (it ended at once; see ",
+        ),
+    ],
+)
+def test_work_is_done_without_a_server(
+    tmp_path: Path, prefect_home: Path, variable: str, value: str, line: str
+) -> None:
+    cohort(tmp_path / "shhs", 3)
+    done = subprocess.run(
+        [DEAPS, "preprocess", "--set", "data.shhs=shhs", *NOT_SMALL],
+        cwd=tmp_path,
+        env=environment(prefect_home) | {variable: value},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    said = [text for text in done.stderr.splitlines() if text.endswith("working without Prefect")]
+    assert len(said) == 1
+    assert said[0].startswith(line)
+    assert "Traceback" not in done.stderr
+    with duckdb.connect(tmp_path / "store/index.duckdb", read_only=True) as index:
+        assert index.execute("SELECT count(*) FROM recordings").fetchone() == (3,)
 
 
 @pytest.mark.slow

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from flows import evaluate, pipeline
+from flows import pipeline, report
 from flows import preprocess as stage
 from flows.config import ConfigError
+from flows.ingest import refresh as ingest
+from flows.ingest.refresh import refresh_store
 from flows.ingest.scan import scan
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import run, settings_for
@@ -22,11 +24,12 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What a refresh did after it had looked at the data sets."""
     calls: list[Any] = []
     monkeypatch.setattr(stage, "emit_event", lambda **event: calls.append(event))
-    monkeypatch.setattr(pipeline, "train_experiment", lambda settings: calls.append("train"))
+    monkeypatch.setattr(stage, "in_flow", lambda: True)
+    monkeypatch.setattr(pipeline, "train_experiment", lambda *_: calls.append("train"))
     monkeypatch.setattr(
-        pipeline, "train_and_report", lambda settings: calls.append("report") or Path("/r/i.html")
+        pipeline, "train_and_report", lambda *_: calls.append("report") or Path("/r/i.html")
     )
-    monkeypatch.setattr(evaluate, "link_report", lambda settings, page: calls.append(page.name))
+    monkeypatch.setattr(report, "link_report", lambda settings, page: calls.append(page.name))
     return calls
 
 
@@ -67,21 +70,18 @@ def test_what_follows_also_follows_a_change_of_a_run_that_was_killed(
 def test_a_flow_without_any_data_says_so_before_it_publishes(tmp_path: Path) -> None:
     settings = settings_for(tmp_path / "store", shhs=tmp_path / "nowhere")
     with pytest.raises(ConfigError, match=r"none of the configured data sets is there \(shhs: no"):
-        stage.refresh_store(settings)
+        refresh_store(settings)
     assert not (tmp_path / "store/index.duckdb").exists()
 
 
 @pytest.fixture
 def no_second_scan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the stage only scan and publish what is there; a second scan fails."""
-    monkeypatch.setattr(stage, "publish", stage.publish.fn)
-    monkeypatch.setattr(stage, "opaque", lambda value: value)
-    monkeypatch.setattr(stage, "show_summary", lambda root: None)
+    """Let a second scan fail."""
 
     def refuse(*args: Any, **kwargs: Any) -> None:
         raise AssertionError("scanned again")
 
-    monkeypatch.setattr(stage, "scan", refuse)
+    monkeypatch.setattr(ingest, "scan", refuse)
 
 
 def test_the_scan_of_the_command_serves_the_flow(tmp_path: Path, no_second_scan: None) -> None:
@@ -91,7 +91,7 @@ def test_the_scan_of_the_command_serves_the_flow(tmp_path: Path, no_second_scan:
     settings = settings_for(tmp_path / "store", folder=tmp_path / "data")
     run(settings)
     (tmp_path / "data/b.edf").unlink()
-    assert stage.refresh_store(settings, scan(settings)).snapshot.n_recordings == 1
+    assert refresh_store(settings, scan(settings)).snapshot.n_recordings == 1
 
 
 def test_an_outdated_scan_is_not_trusted(tmp_path: Path, no_second_scan: None) -> None:
@@ -100,4 +100,4 @@ def test_an_outdated_scan_is_not_trusted(tmp_path: Path, no_second_scan: None) -
     scanned = scan(settings)
     run(settings)  # another process published meanwhile
     with pytest.raises(AssertionError, match="scanned again"):
-        stage.refresh_store(settings, scanned)
+        refresh_store(settings, scanned)

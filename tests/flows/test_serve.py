@@ -45,3 +45,22 @@ def servers_below(pid: int) -> list[psutil.Process]:
         if {"prefect", "server"} <= set(process.cmdline())
         or any("prefect.server" in word for word in process.cmdline())
     ]
+
+
+@pytest.mark.slow
+def test_killed_serve_leaves_no_server_and_gets_its_port_again(tmp_path: Path) -> None:
+    folder, port = make_project(tmp_path / "project"), free_port()
+    serve = [str(BIN / "deaps"), "serve", "--port", str(port)]
+    with running(serve, folder, environment(), "first") as process:
+        servers = wait_for(lambda: servers_below(process.pid))
+        process.kill()  # while it starts: nothing has been noted yet, or not for long
+        process.wait()
+    with running(serve, folder, environment(), "second") as process:
+        log = folder / "second.log"
+        wait_for(lambda: "Prefect's pages:" in log.read_text())
+        assert f"http://127.0.0.1:{port}" in log.read_text()
+        assert not any(server.is_running() for server in servers)
+        servers = servers_below(process.pid)
+        process.kill()
+        process.wait()
+        wait_for(lambda: not any(server.is_running() for server in servers), 20)

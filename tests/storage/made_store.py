@@ -16,7 +16,14 @@ from storage.schema import DatasetRow, RecordingRow, SourceFile, Status, WindowC
 from storage.snapshot import Snapshot
 from storage.windows.file import write_window_file
 
-SETTINGS = {"highpass_hz": 0.5}
+SETTINGS = {
+    "signal": {
+        "channels": ["ECG"],
+        "highpass_hz": 0.5,
+        "highpass_order": 5,
+        "fix_polarity": False,
+    }
+}
 
 
 def make_signal(n: int, seed: int = 0) -> NDArray[np.float16]:

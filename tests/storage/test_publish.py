@@ -14,12 +14,13 @@ from typing import Any
 import duckdb
 import pytest
 
-from storage import DatasetRow, RecordingRow, Snapshot, open_index
+from storage import DatasetRow, RecordingRow, Snapshot, check_store, open_index
 from storage.errors import DeapsError
 from storage.index.check import PublicationError
 from storage.index.published import read_rows
 from storage.locks import publisher_lock
 from storage.publish import publish
+from storage.snapshot import IndexVersionError
 from tests.storage.made_store import (
     SETTINGS,
     make_row,
@@ -164,7 +165,8 @@ def test_odd_names_are_only_data(root: Path) -> None:
 
 def test_the_index_is_one_read_only_file(root: Path, published: Snapshot) -> None:
     assert (root / "index.duckdb").stat().st_mode & 0o777 == 0o444
-    assert {path.name for path in root.iterdir()} == {"index.duckdb", "windows", ".lock"}
+    names = {"index.duckdb", "index.duckdb.sha256", "windows", ".lock"}
+    assert {path.name for path in root.iterdir()} == names
 
 
 @pytest.mark.parametrize(
@@ -319,12 +321,77 @@ def test_a_killed_publisher_leaves_a_whole_index_and_no_lock(
         publish_rows(root, rows)
 
 
-def test_an_index_of_another_version_is_replaced(root: Path, rows: list[RecordingRow]) -> None:
+def test_an_index_of_another_version_is_kept_and_named(
+    root: Path, rows: list[RecordingRow]
+) -> None:
     root.mkdir(exist_ok=True)
     with duckdb.connect(root / "index.duckdb") as foreign:
         foreign.execute("CREATE TABLE snapshot AS SELECT 99 AS schema_version")
-    assert publish_rows(root, rows).rebuilt
-    assert ids(root)["a1"] == 1
+    before = (root / "index.duckdb").read_bytes()
+    with pytest.raises(IndexVersionError, match=r"schema version 99.*another store\.root"):
+        publish_rows(root, rows)
+    assert (root / "index.duckdb").read_bytes() == before
+
+
+WRITER = """
+import os, sys, duckdb
+writer = duckdb.connect(sys.argv[1])
+writer.execute("SET checkpoint_threshold = '1 TB'")
+writer.execute("CREATE TABLE mine AS SELECT 1 AS x")
+writer.execute("INSERT INTO mine VALUES (2)")
+print("ready", flush=True)
+if sys.argv[2] == "killed":
+    os.kill(os.getpid(), 9)
+sys.stdin.read()
+"""
+
+
+def start_writer(root: Path, how: str) -> subprocess.Popen[str]:
+    (root / "index.duckdb").chmod(0o644)
+    command = [sys.executable, "-c", WRITER, str(root / "index.duckdb"), how]
+    pipe = subprocess.PIPE
+    writer = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+    assert writer.stdout is not None
+    assert writer.stdout.readline() == "ready\n"
+    return writer
+
+
+def test_log_of_a_killed_writer_does_not_outlive_a_publication(
+    root: Path, rows: list[RecordingRow], published: Snapshot
+) -> None:
+    with start_writer(root, "killed"):
+        pass
+    assert (root / "index.duckdb.wal").exists()
+    assert [finding.kind for finding in check_store(root)] == ["wal"]
+    with open_index(root) as index:
+        assert index.execute("SELECT count(*) FROM recordings").fetchall() == [(4,)]
+    publish_rows(root, rows[:1])
+    assert not (root / "index.duckdb.wal").exists()
+    with duckdb.connect(root / "index.duckdb", read_only=True) as index:
+        assert index.execute("SELECT count(*) FROM recordings").fetchall() == [(1,)]
+
+
+def test_publication_without_changes_removes_a_writers_log(
+    root: Path, rows: list[RecordingRow], published: Snapshot
+) -> None:
+    with start_writer(root, "killed"):
+        pass
+    assert not publish_rows(root, rows).rebuilt
+    assert check_store(root) == []
+
+
+def test_publication_succeeds_and_keeps_ids_while_a_writer_has_the_index_open(
+    root: Path, rows: list[RecordingRow], published: Snapshot
+) -> None:
+    before = ids(root)
+    writer = start_writer(root, "open")
+    try:
+        publish_rows(root, rows[1:])
+    finally:
+        writer.communicate(timeout=30)
+    assert ids(root) == {name: before[name] for name in ids(root)}
+    (root / "index.duckdb.wal").unlink(missing_ok=True)
+    assert [f.kind for f in check_store(root) if f.is_error] == []
 
 
 def test_a_store_at_a_path_with_quotes_and_equal_signs_works(tmp_path: Path) -> None:

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import duckdb
@@ -128,3 +132,56 @@ def test_a_faulty_question_says_where(root: Path, published: Snapshot) -> None:
 def test_without_an_index_nothing_is_asked(root: Path) -> None:
     with pytest.raises(IndexMissingError):
         run_query(root, "SELECT 1")
+
+
+ENDLESS = {
+    "many rows": "SELECT count(*) FROM range(1000000) a, range(1000000) b, range(1000) c",
+    "recursion": (
+        "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n > 0) "
+        "SELECT count(*) FROM t"
+    ),
+    "result": "SELECT a.range FROM range(1000000000) a, range(1000000000) b",
+    "aggregate": "SELECT sum(sin(a.range) * b.range) FROM range(10000000) a, range(1000000) b",
+    "sort": "SELECT * FROM (SELECT random() r FROM range(100000000000)) ORDER BY r LIMIT 5",
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_endless_statement_ends_in_time(root: Path, published: Snapshot, name: str) -> None:
+    started = time.monotonic()
+    with pytest.raises(QueryError, match=r"took more than 1 s|memory|more than 100 MB"):
+        run_query(root, ENDLESS[name], seconds=1, megabytes=100)
+    assert time.monotonic() - started < 3
+
+
+GREEDY = {
+    "text": "SELECT repeat('x', 2000000000) AS t",
+    "list": "SELECT list(range) FROM range(1000000000)",
+    "result": "SELECT range, repeat('x', 1000) AS t FROM range(10000000)",
+}
+
+
+@pytest.mark.parametrize("name", GREEDY)
+def test_greedy_statement_is_bounded(root: Path, published: Snapshot, name: str) -> None:
+    with pytest.raises(QueryError):
+        run_query(root, GREEDY[name], seconds=20, megabytes=100)
+    assert list(Path().glob(".tmp*")) == []
+
+
+@pytest.mark.parametrize("name", ["many rows", "recursion", "result"])
+def test_ctrl_c_ends_a_statement_within_a_second(
+    root: Path, published: Snapshot, name: str
+) -> None:
+    command = [sys.executable, "-c", "from flows.cli import main; main()", "query", ENDLESS[name]]
+    process = subprocess.Popen(
+        [*command, "--set", f"store.root={root}", "--set", "store.query_megabytes=500"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(4)
+    assert process.poll() is None
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert time.monotonic() - sent < 1.5
+    assert (process.returncode, said) == (130, "deaps: stopped\n")

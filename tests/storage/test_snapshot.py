@@ -26,7 +26,8 @@ def test_an_index_of_another_version_is_refused(root: Path, sql: str) -> None:
         foreign.execute(f"CREATE TABLE snapshot AS {sql}")
     with pytest.raises(IndexVersionError, match=r"schema version (99|none); this program reads 2"):
         open_index(root)
-    assert load_published(root) is None
+    with pytest.raises(IndexVersionError, match=r"another store\.root"):
+        load_published(root)
 
 
 def test_a_file_that_is_no_database_is_refused(root: Path) -> None:

@@ -197,3 +197,31 @@ def test_a_run_reads_from_the_index_it_linked(root: Path, rows: list[RecordingRo
     assert WindowStore(root, index=link).snapshot_id == first.snapshot_id
     assert WindowStore(root, index=link).read([3], [5]).shape == (1, 1000)
     assert WindowStore(root).recording_ids.tolist() == [1]
+
+
+def test_changed_bit_is_noticed_when_a_file_is_first_mapped(tmp_path: Path) -> None:
+    row = write_recording(tmp_path, make_row(), 4)
+    publish_rows(tmp_path, [row])
+    path = tmp_path / str(row.path)
+    content = bytearray(path.read_bytes())
+    content[(row.signal_offset or 0) + 4321] ^= 64
+    path.write_bytes(content)
+    with pytest.raises(WindowFileError, match="was changed: its SHA-256 differs"):
+        WindowStore(tmp_path).read([1], [0])
+
+
+def test_file_is_compared_once_in_a_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import hashlib
+
+    hashed: list[int] = []
+    sha256 = hashlib.sha256
+    publish_rows(tmp_path, [write_recording(tmp_path, make_row(n), 4) for n in ("a", "b")])
+    monkeypatch.setattr(
+        "storage.windows.mmap_cache.hashlib.sha256",
+        lambda data: hashed.append(len(data)) or sha256(data),
+    )
+    for _ in range(3):
+        WindowStore(tmp_path, max_maps=1).read([1, 2, 1, 2], [0, 1, 2, 3])
+    assert len(hashed) == 2

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from deaps import evaluation
 from deaps.probing.few_labels import curve
-from deaps.probing.outcomes.figures import COMPARED, Contestant
+from deaps.probing.outcomes.figures import COMPARED, Contestant, is_reported
 from deaps.probing.plan import Plan
 from deaps.probing.statistics.fold_tallies import tally_folds
 from deaps.probing.statistics.tally import Averaged, Tally
@@ -27,8 +27,7 @@ def _curves(plan: Plan, contestant: Contestant) -> list[evaluation.FewLabelCurve
             for run in contestant.runs
         ]
         for metric in COMPARED:
-            declared = {"f1": plan.benchmark.mean_f1, "kappa": plan.benchmark.kappa}
-            if metric in by_seed[0] and declared.get(metric, True):
+            if metric in by_seed[0] and is_reported(metric, plan):
                 tallies = [tallies[metric] for tallies in by_seed]
                 joined = tallies[0] if len(tallies) == 1 else Averaged(tallies)
                 by_metric.setdefault(metric, {}).setdefault(draw.n_people, []).append(joined)

@@ -136,7 +136,8 @@ class BenchmarkFigures:
         contest = self._contests[metric]
         if name not in contest or not np.isfinite(contest[name][1].draws).any():
             return bare
-        figure = figure_of(name, contest[name][1], (0.0, 1.0))
+        lowest = -1.0 if metric == "kappa" else 0.0
+        figure = figure_of(name, contest[name][1], (lowest, 1.0))
         interval = {"low": figure.low, "high": figure.high, "scope": figure.scope.value}
         return bare.model_copy(update=interval)
 
@@ -202,10 +203,15 @@ def _tallies(plan: Plan, contestant: Contestant) -> dict[str, tuple[Tally, ...]]
     return {
         metric: tuple(tallies[metric] for tallies in by_seed)
         for metric in by_seed[0]
-        if (metric != "f1" or plan.benchmark.mean_f1)
-        and (metric != "kappa" or plan.benchmark.kappa)
+        if is_reported(metric, plan)
         and all(np.isfinite(tallies[metric].value()) for tallies in by_seed)
     }
+
+
+def is_reported(metric: str, plan: Plan) -> bool:
+    """Return whether a benchmark reports a metric: some are of use to some questions alone."""
+    asked = {"f1": plan.benchmark.mean_f1, "kappa": plan.benchmark.agreement}
+    return asked.get(metric, True)
 
 
 def _with_usual_names(scores: Sequence[evaluation.Score], plan: Plan) -> list[evaluation.Score]:

@@ -23,6 +23,7 @@ CREATE TABLE datasets (
     label_source VARCHAR,
     warnings VARCHAR[] NOT NULL,
     scanned_at_ns BIGINT NOT NULL,
+    synthetic BOOLEAN NOT NULL,        -- written by deaps synth: no person was recorded
     n_recordings INTEGER NOT NULL,
     n_quarantined INTEGER NOT NULL,
     n_windows BIGINT NOT NULL
@@ -155,5 +156,11 @@ CREATE TABLE results (
     low DOUBLE,                        -- confidence interval
     high DOUBLE,
     n BIGINT,
-    note VARCHAR
+    note VARCHAR,
+    snapshot VARCHAR,                  -- snapshot_id it was trained and measured on
+    encoder_sha256 VARCHAR,            -- of the encoder file; NULL for floors and means over seeds
+    settings_digest VARCHAR,           -- of the resolved settings in the report
+    code VARCHAR,                      -- version of deaps, and a digest of its source files
+    sources BIGINT,                    -- source files of the snapshot
+    sources_sha256 VARCHAR             -- of their SHA-256s, sorted, a line each
 );

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 
 import deaps
 from deaps.embed import embed_windows
 from deaps.models.encoder import Encoder
 from deaps.models.encoder_file import SHIPPED, read_about
+from deaps.models.hub_folder import hub_config
 from storage.digest import file_sha256
 from tests.edf_files import beats
 
-CARD = SHIPPED.with_suffix(".md")
+FILE, CARD = SHIPPED / "model.safetensors", SHIPPED / "README.md"
 
 
 def hearts(rates: tuple[int, ...], each: int) -> np.ndarray:
@@ -23,19 +26,27 @@ def hearts(rates: tuple[int, ...], each: int) -> np.ndarray:
 
 
 def test_it_is_small_and_says_what_it_is() -> None:
-    assert SHIPPED.stat().st_size < 6_000_000
-    about = read_about(SHIPPED)
+    assert FILE.stat().st_size < 6_000_000
+    about = read_about(FILE)
     assert (about["method"], about["normalise"]) == ("deaps", "recording")
     assert int(about["step"]) > 0
 
 
 def test_the_card_is_that_of_this_file() -> None:
     card = CARD.read_text()
-    about = read_about(SHIPPED)
-    assert file_sha256(SHIPPED) in card
+    about = read_about(FILE)
+    assert file_sha256(FILE) in card
     assert about["run"] in card
     assert f"{about['step']} iterations" in card
     assert "ODC-By" in card
+
+
+def test_its_folder_is_laid_out_for_a_model_hub() -> None:
+    config = json.loads((SHIPPED / "config.json").read_text())
+    assert config == hub_config(read_about(FILE))
+    assert config["contract"]["synthetic"] is False
+    front = CARD.read_text().split("---")[1]
+    assert {"license: odc-by", "library_name: deaps"} <= set(front.split("\n"))
 
 
 def test_it_is_loaded_by_default_and_frozen() -> None:

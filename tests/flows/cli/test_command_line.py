@@ -17,7 +17,7 @@ from tests.flows.inline import run, settings_for
 
 COMMANDS = (
     "run", "synth", "fetch", "scan", "preprocess", "train", "evaluate", "report", "serve",
-    "embed", "export", "query", "doctor", "gc", "status",
+    "embed", "export", "query", "doctor", "gc", "status", "deploy", "trace",
 )  # fmt: skip
 README = Path(__file__).parents[3] / "README.md"
 
@@ -81,7 +81,7 @@ def test_preprocess_with_nothing_to_do_starts_no_prefect(store: Path) -> None:
     assert "nothing to do: 1 recordings" in done.stdout
 
 
-def test_server_that_does_not_answer_is_named(tmp_path: Path) -> None:
+def test_a_server_that_does_not_answer_is_named_and_the_work_done(tmp_path: Path) -> None:
     write_edf(tmp_path / "data" / "a.edf", {"ECG": beats(35)})
     done = subprocess.run(
         [Path(sys.executable).with_name("deaps"), "preprocess", "--set", "data.folder=data"],
@@ -92,9 +92,9 @@ def test_server_that_does_not_answer_is_named(tmp_path: Path) -> None:
         timeout=120,
         check=False,
     )
-    assert done.returncode == 2
+    assert done.returncode == 0, done.stderr
     assert "Failed to reach API at http://127.0.0.1:9/api" in done.stderr
-    assert "unset PREFECT_API_URL" in done.stderr
+    assert "working without Prefect" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
-from safetensors.torch import load_file
 from typer.testing import CliRunner, Result
 
 from deaps import Encoder
@@ -181,10 +180,7 @@ def test_trainings_side_by_side_are_those_one_after_the_other(
         plan = open_run(run).plan
         train_run(create_run(alone, plan).folder, device="cpu")
         (expected,) = (alone / "runs").glob("*/encoders/step-00000002.safetensors")
-        ours = load_file(run / "encoders/step-00000002.safetensors")
-        theirs = load_file(expected)
-        assert ours.keys() == theirs.keys()
-        assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+        assert (run / "encoders/step-00000002.safetensors").read_bytes() == expected.read_bytes()
 
 
 @pytest.mark.slow
@@ -235,6 +231,7 @@ def test_index_of_another_version_is_refused(tmp_path: Path) -> None:
     index.chmod(0o644)
     with duckdb.connect(index) as connection:
         connection.execute("UPDATE snapshot SET schema_version = 99")
+    (store / "index.duckdb.sha256").unlink()  # as that version has published it
     with pytest.raises(IndexVersionError, match="schema version 99"):
         WindowStore(store)
     with pytest.raises(IndexVersionError, match="schema version 99"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,10 @@ from flows.monitoring import event_log
 from flows.monitoring.event_log import EventLog, describe_error
 from flows.monitoring.log_tail import last_events
 from flows.monitoring.stage_events import log_recordings
+from storage.query import run_query
 from storage.schema import RecordingRow, Status
 from tests.flows.inline import settings_for
+from tests.storage.made_store import make_row, publish_rows, write_recording
 
 
 def lines(root: Path) -> list[dict[str, Any]]:
@@ -150,3 +153,15 @@ def test_how_long_logs_are_kept_changes_no_evaluation(tmp_path: Path) -> None:
         for days in (1, 90)
     }
     assert len(ids) == 1
+
+
+@pytest.mark.parametrize("lines", ["", '{"level": "info", "event": "stage started"}\n'])
+def test_query_of_the_documentation_works_on_a_log_without_problems(
+    tmp_path: Path, lines: str
+) -> None:
+    text = Path("docs/observability.md").read_text()
+    (sql,) = re.findall(r'deaps query "(SELECT [^"]*read_json[^"]*)"', text)
+    publish_rows(tmp_path, [write_recording(tmp_path, make_row())])
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "2026-01-01.jsonl").write_text(lines)
+    assert run_query(tmp_path, sql.replace("'store/", f"'{tmp_path}/")).num_rows == 0

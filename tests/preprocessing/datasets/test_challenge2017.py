@@ -57,7 +57,16 @@ def test_unknown_label_is_left_out_and_counted(root: Path) -> None:
     (root / "training" / "REFERENCE-v3.csv").write_text("A00001,N\nA00002,X\nA00003,X\n")
     tables = CHALLENGE.tables(root)
     assert tables.facts["A00002"].label is None
-    assert tables.warnings == ("unknown label 'X' (2x): left out",)
+    assert tables.warnings == ("REFERENCE-v3.csv: 2 labels are none of N, A, O, ~: left out",)
+
+
+def test_open_quote_costs_its_own_line_alone(root: Path) -> None:
+    table = root / "training" / "REFERENCE-v3.csv"
+    padding = "".join(f"A00/B{i:05d},N\n" for i in range(20_000))
+    table.write_text(f'"\n{padding}{table.read_text()}')
+    tables = CHALLENGE.tables(root)
+    assert tables.facts["A00002"].label == "A"
+    assert "REFERENCE-v3.csv: 1 lines are damaged: not read" in tables.warnings
 
 
 def test_no_label_file_is_a_warning(root: Path) -> None:
@@ -109,7 +118,7 @@ def test_header_without_its_mat_is_listed_and_refused(root: Path) -> None:
 def test_two_leads_are_not_one(root: Path) -> None:
     savemat(root / "training" / "A00" / "A00001.mat", {"val": np.zeros((2, 9000), np.int16)})
     with pytest.raises(
-        UnreadableRecordingError, match=r"not one lead: 'val' has shape \(2, 9000\)"
+        UnreadableRecordingError, match=r"not one lead: 'val' is int16 of shape \(2, 9000\)"
     ):
         CHALLENGE.read(root, next(iter(CHALLENGE.find(root))), ())
 

@@ -47,7 +47,7 @@ def test_microvolts_become_millivolts(tmp_path: Path) -> None:
 
 def test_unknown_unit_is_read_as_millivolts_and_noted(tmp_path: Path) -> None:
     path = write_edf(tmp_path / "x.edf", {"ECG": beats(20)}, unit="furlong")
-    assert read_edf_lead(path).notes == ("unit 'furlong' read as mV",)
+    assert read_edf_lead(path).notes == ("unknown unit read as mV",)
 
 
 def test_truncated_file_keeps_whole_records(edf: Path) -> None:

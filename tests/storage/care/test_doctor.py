@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 
-from storage import RecordingRow, Snapshot, check_store
-from tests.storage.made_store import make_row, write_recording
+from storage import RecordingRow, Snapshot, check_store, load_published, open_index
+from storage.snapshot import IndexVersionError
+from tests.storage.made_store import make_row, publish_rows, write_recording
 
 
 def kinds(root: Path, *, verify: bool = False) -> list[str]:
@@ -79,3 +83,60 @@ def test_a_store_without_an_index_or_with_another_version_is_reported(root: Path
     with duckdb.connect(root / "index.duckdb") as foreign:
         foreign.execute("CREATE TABLE snapshot AS SELECT 99 AS schema_version")
     assert kinds(root) == ["index version"]
+
+
+def flip(path: Path, at: int, bit: int = 0) -> None:
+    path.chmod(0o644)
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1 << bit
+    path.write_bytes(content)
+
+
+def test_any_flipped_bit_of_the_index_is_found(root: Path, published: Snapshot) -> None:
+    index = root / "index.duckdb"
+    whole = index.read_bytes()
+    for at in np.random.default_rng(0).integers(0, len(whole), 40):
+        flip(index, int(at))
+        assert any(finding.is_error for finding in check_store(root)), at
+        with pytest.raises(IndexVersionError):
+            open_index(root).close()
+        index.write_bytes(whole)
+
+
+def test_damaged_index_is_published_again(
+    root: Path, rows: list[RecordingRow], published: Snapshot
+) -> None:
+    flip(root / "index.duckdb", 5000)
+    assert load_published(root) is None
+    assert publish_rows(root, rows).rebuilt
+    assert check_store(root, verify=True) == []
+
+
+def test_digest_names_the_index_after_a_kill_between_the_two(
+    root: Path, rows: list[RecordingRow], published: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from storage.index_digest import write_digests
+
+    class Killed(BaseException):
+        pass
+
+    for allowed in (0, 1):  # killed before the first and before the second note of digests
+        calls = iter(range(3))
+
+        def note(*given: Any, calls: Iterator[int] = calls, allowed: int = allowed) -> None:
+            if next(calls) >= allowed:
+                raise Killed
+            write_digests(*given)
+
+        monkeypatch.setattr("storage.publish.write_digests", note)
+        with pytest.raises(Killed):
+            publish_rows(root, rows[:1])
+        assert [finding for finding in check_store(root) if finding.is_error] == []
+        open_index(root).close()
+
+
+def test_index_without_a_digest_is_read_and_named(root: Path, published: Snapshot) -> None:
+    (root / "index.duckdb.sha256").unlink()
+    (finding,) = check_store(root)
+    assert (finding.kind, finding.is_error) == ("no digest", False)
+    open_index(root).close()

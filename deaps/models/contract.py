@@ -1,0 +1,139 @@
+"""What an encoder expects of its windows, and a window that shows whether it works as it did.
+
+Both lie in the metadata of its file. Whoever loads it is told what does not fit, instead of
+getting representations that mean nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from storage.config import Normalisation
+from storage.schema import FS, WINDOW_SAMPLES
+
+if TYPE_CHECKING:
+    from torch import nn
+
+CONTRACT_KEY = "contract"
+VECTOR_KEY = "test_vector"
+TOLERANCE = 1e-5
+"""By how much an encoder may miss its test vector: other processors add in another order."""
+
+_CHAIN = (
+    "gaps bridged; resampled to 100 Hz by scipy.signal.resample_poly; Butterworth high-pass "
+    "forward and backward; cut into windows from the start"
+)
+_BEAT_WIDTH_S = 0.012
+_BEATS_S = np.arange(0.4, 10, 0.83)
+
+
+class Contract(BaseModel):
+    """What an encoder was trained on, as far as a user must do the same."""
+
+    model_config = ConfigDict(frozen=True)  # keys of later versions are left alone
+
+    version: int = 2
+    fs: int = FS
+    window_samples: int = WINDOW_SAMPLES
+    chain: str = _CHAIN
+    highpass_hz: float
+    highpass_order: int
+    fix_polarity: bool
+    leads: tuple[str, ...]
+    """Labels of the lead that was taken, the preferred first."""
+    normalise: Normalisation
+    trained_on: str | None = None
+    """Digest of the people and recordings; None if they were not recorded."""
+    synthetic: bool | None = None
+    """Whether it saw synthetic data; None if that was not recorded."""
+
+    @classmethod
+    def of_snapshot(
+        cls,
+        settings: Mapping[str, Any],
+        *,
+        normalise: Normalisation,
+        trained_on: str | None,
+        synthetic: bool | None,
+    ) -> Contract:
+        """Return the contract of an encoder trained on a snapshot with these settings."""
+        signal = settings["signal"]
+        return cls(
+            highpass_hz=signal["highpass_hz"],
+            highpass_order=signal["highpass_order"],
+            fix_polarity=signal["fix_polarity"],
+            leads=tuple(signal["channels"]),
+            normalise=normalise,
+            trained_on=trained_on,
+            synthetic=synthetic,
+        )
+
+    def contradictions(self, settings: Mapping[str, Any]) -> list[str]:
+        """Return what in a chain's settings contradicts it, a phrase each.
+
+        ``settings`` are those of a snapshot. Leads are no matter of contradiction: a user's own
+        recordings may name the same lead otherwise.
+        """
+        signal = settings["signal"]
+        found = [
+            f"signal.{key} is {signal[key]}, not {getattr(self, key)}"
+            for key in ("highpass_hz", "highpass_order", "fix_polarity")
+            if signal[key] != getattr(self, key)
+        ]
+        if (self.fs, self.window_samples) != (FS, WINDOW_SAMPLES):
+            found.append(
+                f"windows have {WINDOW_SAMPLES} samples at {FS} Hz, "
+                f"not {self.window_samples} at {self.fs} Hz"
+            )
+        return found
+
+
+def reference_window() -> NDArray[np.float32]:
+    """Return the window that encoders are tested with, (1, 1000): narrow beats on a slow wave."""
+    seconds = np.arange(WINDOW_SAMPLES) / FS
+    beats = np.exp(-0.5 * ((seconds[:, None] - _BEATS_S) / _BEAT_WIDTH_S) ** 2).sum(axis=1)
+    signal = 4 * beats - 0.3 + 0.2 * np.sin(2 * np.pi * 0.25 * seconds)
+    return signal.astype(np.float32)[None]
+
+
+def make_vector(encoder: nn.Module) -> str:
+    """Return the test window and what an encoder makes of it, as text."""
+    given = reference_window()
+    return f"{_packed(given)} {_packed(_answer(encoder, given))}"
+
+
+def miss(encoder: nn.Module, vector: str) -> float:
+    """Return by how much an encoder misses a test vector: the largest difference."""
+    given, expected = unpack_vector(vector)
+    return float(np.abs(_answer(encoder, given) - expected).max())
+
+
+def unpack_vector(vector: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the window, (1, 1000), and the representation, (1, d), of a test vector."""
+    given, expected = (_unpacked(text) for text in vector.split())
+    return given.reshape(1, -1), expected.reshape(1, -1)
+
+
+def _answer(encoder: nn.Module, window: NDArray[np.float32]) -> NDArray[np.float32]:
+    import torch
+
+    # A copy on the CPU: the training goes on undisturbed, and every machine has a CPU.
+    copy = deepcopy(encoder).cpu().float().eval()
+    with torch.inference_mode():
+        answer: NDArray[np.float32] = copy(torch.from_numpy(window)).numpy()
+    return answer
+
+
+def _packed(values: NDArray[np.float32]) -> str:
+    return base64.b64encode(values.astype("<f4").tobytes()).decode()
+
+
+def _unpacked(text: str) -> NDArray[np.float32]:
+    return np.frombuffer(base64.b64decode(text), "<f4").astype(np.float32)

@@ -1,0 +1,73 @@
+"""Make a Prefect server ready: work pools, deployments, and an end for silent runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from flows.deployments import deployments
+from flows.runtime.prefect_server import ServerError, require_server
+from flows.runtime.server_address import named_server
+from flows.runtime.silent_runs import AUTOMATION, ensure_automation
+
+Say = Callable[[str], None]
+
+
+def deploy(prefect_file: Path, *, say: Say) -> None:
+    """Make pools that are not there, apply ``prefect_file``, and make the automation.
+
+    Running it again does no harm.
+
+    Raises
+    ------
+    ServerError
+        If no server is named, or it refuses.
+    """
+    if named_server() is None:
+        raise ServerError("no Prefect server is named; set PREFECT_API_URL to its address")
+    require_server()
+    if not prefect_file.is_file():
+        raise ServerError(f"no {prefect_file}; run it in the project folder, or name the file")
+    for pool in sorted({deployment.pool for deployment in deployments()}):
+        ensure_pool(pool, say=say)
+    _apply(prefect_file)
+    ensure_automation()
+    say(f"automation: {AUTOMATION}")
+
+
+def ensure_pool(name: str, *, say: Say) -> None:
+    """Make a pool for processes unless it is there; warn of a limit that would block trainings.
+
+    A limit belongs to workers (``--limit 1``): one of the pool would let a single machine work.
+    """
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.actions import WorkPoolCreate
+    from prefect.exceptions import ObjectNotFound
+
+    with get_client(sync_client=True) as client:
+        try:
+            limit = client.read_work_pool(name).concurrency_limit
+        except ObjectNotFound:
+            client.create_work_pool(WorkPoolCreate(name=name, type="process"))
+            limit = None
+    say(f"work pool: {name}")
+    if limit is not None:
+        say(
+            f"warning: the pool {name} has a limit of {limit} runs, however many workers it has; "
+            f"remove it with: prefect work-pool clear-concurrency-limit {name}"
+        )
+
+
+def _apply(prefect_file: Path) -> None:
+    """Let Prefect read the deployments, from the folder that the flows are to run in."""
+    command = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"]
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        [*command, "--prefect-file", str(prefect_file)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise ServerError(f"prefect deploy failed: {(done.stdout + done.stderr).strip()[-800:]}")

@@ -1,0 +1,212 @@
+"""An encoder's file says what it expects, and nobody uses it otherwise."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from typer.testing import CliRunner
+
+import deaps
+from deaps.models.contract import (
+    CONTRACT_KEY,
+    VECTOR_KEY,
+    Contract,
+    make_vector,
+    miss,
+    reference_window,
+    unpack_vector,
+)
+from deaps.models.encoder import Encoder
+from deaps.models.encoder_file import (
+    SHIPPED,
+    EncoderFileError,
+    encoder_bytes,
+    load_encoder,
+    read_about,
+    read_contract,
+    require_chain,
+)
+from deaps.models.hub import HubError
+from deaps.models.hub_folder import write_hub_folder
+from deaps.models.onnx_export import export_onnx
+from flows.cli import app
+from flows.config import load_settings
+from flows.ingest.publication import result_settings
+from storage.errors import DeapsError
+from tests.edf_files import beats, write_edf
+
+FILE = SHIPPED / "model.safetensors"
+
+
+def changed(folder: Path, **metadata: str | None) -> Path:
+    """Return a copy of the shipped encoder with other metadata; None removes a key."""
+    about = read_about(FILE)
+    about.pop("sha256")
+    about = {k: v for k, v in (about | metadata).items() if v is not None}
+    path = folder / "encoder.safetensors"
+    path.write_bytes(encoder_bytes(load_file(FILE), about))
+    return path
+
+
+def test_the_test_vector_holds_the_window_and_the_answer() -> None:
+    torch.manual_seed(0)
+    encoder = Encoder().train()
+    given, expected = unpack_vector(make_vector(encoder))
+    assert np.array_equal(given, reference_window())
+    assert np.isfinite(given).all()
+    with torch.inference_mode():
+        assert np.array_equal(encoder.eval()(torch.from_numpy(given)).numpy(), expected)
+
+
+def test_making_the_vector_leaves_the_encoder_and_the_random_numbers_alone() -> None:
+    encoder = Encoder().train()
+    before = torch.get_rng_state()
+    make_vector(encoder)
+    assert encoder.training
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_other_weights_miss_the_vector() -> None:
+    torch.manual_seed(0)
+    vector = make_vector(Encoder())
+    torch.manual_seed(1)
+    assert miss(Encoder(), vector) > 1e-3
+
+
+def test_an_encoder_that_misses_its_vector_is_refused(tmp_path: Path) -> None:
+    vector = make_vector(Encoder())
+    with pytest.raises(EncoderFileError, match="does not reproduce its test vector: it differs by"):
+        load_encoder(changed(tmp_path, **{VECTOR_KEY: vector}))
+
+
+def test_a_file_without_a_contract_is_read_as_version_1_with_a_warning(tmp_path: Path) -> None:
+    path = changed(tmp_path, **{CONTRACT_KEY: None, VECTOR_KEY: None})
+    with pytest.warns(UserWarning, match="has no contract and is read as version 1"):
+        encoder = load_encoder(path)
+    window = torch.from_numpy(reference_window())
+    assert torch.equal(encoder(window), load_encoder()(window))
+    assert read_contract(path) is None
+    require_chain(path, result_settings(load_settings()))  # nothing is known, nothing contradicts
+
+
+def test_a_contract_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(EncoderFileError, match="its contract cannot be read"):
+        read_contract(changed(tmp_path, **{CONTRACT_KEY: '{"fs": "fast"}'}))
+
+
+def test_a_contract_of_a_later_version_with_more_keys_is_read(tmp_path: Path) -> None:
+    values = json.loads(read_about(FILE)[CONTRACT_KEY]) | {"version": 3, "colour": "red"}
+    contract = read_contract(changed(tmp_path, **{CONTRACT_KEY: json.dumps(values)}))
+    assert contract is not None
+    assert contract.version == 3
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("signal.highpass_hz=1.0", "signal.highpass_hz is 1.0, not 0.5"),
+        ("signal.highpass_order=3", "signal.highpass_order is 3, not 5"),
+        ("signal.fix_polarity=true", "signal.fix_polarity is True, not False"),
+    ],
+)
+def test_embedding_with_another_chain_is_refused(tmp_path: Path, override: str, words: str) -> None:
+    write_edf(tmp_path / "night.edf", {"ECG": beats(30)})
+    out = tmp_path / "out.parquet"
+    command = ["embed", str(tmp_path / "night.edf"), "--out", str(out), "--set", override]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 2
+    assert words in " ".join(result.output.split())
+    assert not out.exists()
+
+
+def test_windows_of_another_length_or_rate_contradict() -> None:
+    contract = read_contract()
+    assert contract is not None
+    other = contract.model_copy(update={"fs": 250})
+    settings = result_settings(load_settings())
+    assert contract.contradictions(settings) == []
+    assert other.contradictions(settings) == [
+        "windows have 1000 samples at 100 Hz, not 1000 at 250 Hz"
+    ]
+
+
+def test_other_leads_do_not_contradict() -> None:
+    contract = read_contract()
+    assert contract is not None
+    settings = result_settings(load_settings(overrides=['signal.channels=["MY LEAD"]']))
+    assert contract.contradictions(settings) == []
+
+
+def test_torch_and_onnx_reproduce_the_vector_within_a_hundred_thousandth(tmp_path: Path) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    export_onnx(None, tmp_path / "encoder.onnx")
+    given, expected = unpack_vector(read_about(FILE)[VECTOR_KEY])
+    session = onnxruntime.InferenceSession(tmp_path / "encoder.onnx")
+    (answer,) = session.run(None, {"windows": given})
+    assert np.abs(answer - expected).max() <= 1e-5
+    assert miss(load_encoder(), read_about(FILE)[VECTOR_KEY]) <= 1e-5
+
+
+def test_a_hub_folder_is_written_and_loaded(tmp_path: Path) -> None:
+    folder = write_hub_folder(None, tmp_path / "mine")
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "README.md",
+        "config.json",
+        "model.safetensors",
+    ]
+    window = torch.from_numpy(reference_window())
+    assert torch.equal(deaps.load_encoder(folder)(window), load_encoder()(window))
+    config = json.loads((folder / "config.json").read_text())
+    assert Contract.model_validate(config["contract"]) == read_contract()
+    (folder / "README.md").write_text("my own card")
+    write_hub_folder(None, folder)
+    assert (folder / "README.md").read_text() == "my own card"
+
+
+def test_an_encoder_without_a_contract_gets_no_hub_folder(tmp_path: Path) -> None:
+    path = changed(tmp_path, **{CONTRACT_KEY: None})
+    with pytest.raises(DeapsError, match="has no contract"):
+        write_hub_folder(path, tmp_path / "mine")
+    assert not (tmp_path / "mine").exists()
+
+
+def test_an_encoder_of_a_hub_is_found_in_its_cache_without_a_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    constants = pytest.importorskip("huggingface_hub.constants")
+    commit = "0" * 40
+    repository = tmp_path / "models--lab--ecg"
+    snapshot = repository / "snapshots" / commit
+    snapshot.mkdir(parents=True)
+    shutil.copyfile(FILE, snapshot / "model.safetensors")
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(commit)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    window = torch.from_numpy(reference_window())
+    assert torch.equal(deaps.load_encoder("hf://lab/ecg")(window), load_encoder()(window))
+    assert torch.equal(deaps.load_encoder("hf://lab/ecg@main")(window), load_encoder()(window))
+    with pytest.raises(HubError, match=r"hf://lab/other: the hub did not give model\.safetensors"):
+        deaps.load_encoder("hf://lab/other")
+
+
+def test_a_name_that_is_none_is_refused() -> None:
+    with pytest.raises(HubError, match="expected hf://owner/name"):
+        deaps.load_encoder("hf://../../etc/passwd")
+
+
+def test_the_hubs_client_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    from storage import packages
+
+    monkeypatch.setattr(packages, "has_package", lambda name: name != "huggingface_hub")
+    monkeypatch.setitem(sys.modules, "huggingface_hub", ModuleType("huggingface_hub"))
+    with pytest.raises(DeapsError, match=r"pip install 'deaps\[hub\]'"):
+        deaps.load_encoder("hf://lab/ecg")

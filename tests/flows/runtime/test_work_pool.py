@@ -1,0 +1,174 @@
+"""Jobs in a pool, with a server that is made up: what follows each state."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+
+from flows.runtime import work_pool
+from flows.runtime.work_pool import PoolError, PoolJob, PoolWait, _look, _Submitted
+
+
+class FakeServer:
+    """Runs by id with the states that a test gives them; notes what is submitted and set."""
+
+    def __init__(self) -> None:
+        self.runs: dict[uuid.UUID, Any] = {}
+        self.workers: list[str] = ["g1"]
+        self.submitted: list[str] = []
+        self.set: list[str] = []
+
+    def start(self, state: Any) -> uuid.UUID:
+        run = uuid.uuid4()
+        self.runs[run] = SimpleNamespace(id=run, state=state)
+        return run
+
+    def read_flow_runs(self, flow_run_filter: Any) -> list[Any]:
+        return [run for id_, run in self.runs.items() if id_ in flow_run_filter.id.any_]
+
+    def read_workers_for_work_pool(self, pool: str) -> list[Any]:
+        from prefect.client.schemas.objects import WorkerStatus
+
+        return [SimpleNamespace(name=n, status=WorkerStatus.ONLINE) for n in self.workers]
+
+    def set_flow_run_state(self, run: uuid.UUID, state: Any, force: bool) -> None:
+        self.set.append(state.type.value)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> FakeServer:
+    fake = FakeServer()
+
+    def submit(wait: PoolWait, job: PoolJob) -> uuid.UUID:
+        from prefect.states import Scheduled
+
+        fake.submitted.append(job.name)
+        return fake.start(Scheduled())
+
+    monkeypatch.setattr(work_pool, "_submit", submit)
+    return fake
+
+
+def waiting(
+    server: FakeServer, state: Any, is_done: Callable[[], bool] = lambda: False
+) -> PoolWait:
+    wait = PoolWait("deaps-train/run", "gpu", patience_s=60)
+    wait.under_way = [_Submitted(PoolJob("train x", {}, is_done), server.start(state))]
+    return wait
+
+
+def test_a_crashed_job_is_started_again(
+    server: FakeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from prefect.states import Crashed
+
+    wait = waiting(server, Crashed(message="no heartbeat"))
+    _look(server, wait)  # type: ignore[arg-type]
+    assert server.submitted == ["train x"]
+    assert wait.under_way
+    assert "train x crashed (no heartbeat); starting it again" in capsys.readouterr().err
+
+
+def test_a_crashed_job_that_is_done_is_done(server: FakeServer) -> None:
+    from prefect.states import Crashed
+
+    wait = waiting(server, Crashed(), is_done=lambda: True)
+    _look(server, wait)  # type: ignore[arg-type]
+    assert (wait.under_way, wait.failures, server.submitted) == ([], {}, [])
+
+
+def test_a_job_that_always_crashes_fails(server: FakeServer) -> None:
+    from prefect.states import Crashed
+
+    wait = waiting(server, Crashed(message="out of memory"))
+    for _ in range(10):
+        if wait.under_way:
+            server.runs[wait.under_way[0].run].state = Crashed(message="out of memory")
+            _look(server, wait)  # type: ignore[arg-type]
+    assert wait.failures == {"train x": "crashed 5 times: out of memory"}
+    assert len(server.submitted) == 4
+
+
+def test_a_failed_job_is_not_started_again(server: FakeServer) -> None:
+    from prefect.states import Failed
+
+    wait = waiting(server, Failed(message="this machine does not see the store"))
+    _look(server, wait)  # type: ignore[arg-type]
+    assert wait.failures == {"train x": "this machine does not see the store"}
+    assert server.submitted == []
+
+
+def test_only_the_store_says_that_a_job_is_done(server: FakeServer) -> None:
+    from prefect.states import Completed
+
+    wait = waiting(server, Completed())
+    _look(server, wait)  # type: ignore[arg-type]
+    assert "not in the store here" in wait.failures["train x"]
+
+
+def test_without_a_worker_we_wait_and_say_for_what_and_not_for_ever(
+    server: FakeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from prefect.states import Scheduled
+
+    wait = waiting(server, Scheduled())
+    server.workers = []
+    _look(server, wait)  # type: ignore[arg-type]
+    _look(server, wait)  # type: ignore[arg-type]
+    said = capsys.readouterr().err
+    assert said == "waiting for a worker of the pool 'gpu', at most 60 s: train x\n"
+    wait.alive_at -= 61
+    with pytest.raises(PoolError, match=r"waited 60 s \(execution.pool_patience_s\) for a worker"):
+        _look(server, wait)  # type: ignore[arg-type]
+    assert server.set == ["CANCELLED"]
+
+
+def test_a_worker_that_comes_back_resets_the_patience(server: FakeServer) -> None:
+    from prefect.states import Scheduled
+
+    wait = waiting(server, Scheduled())
+    wait.alive_at -= 1000
+    _look(server, wait)  # type: ignore[arg-type]
+    server.workers = []
+    _look(server, wait)  # type: ignore[arg-type]
+    assert server.set == []
+
+
+def test_a_job_that_was_taken_and_never_started_is_marked_crashed(server: FakeServer) -> None:
+    from prefect.states import Pending
+
+    wait = waiting(server, Pending())
+    _look(server, wait)  # type: ignore[arg-type]
+    assert server.set == []
+    assert wait.under_way[0].pending_since is not None
+    wait.under_way[0].pending_since -= 301
+    _look(server, wait)  # type: ignore[arg-type]
+    assert server.set == ["CRASHED"]
+
+
+def test_a_server_that_does_not_answer_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, server: FakeServer
+) -> None:
+    looks: list[int] = []
+
+    def look(client: Any, wait: PoolWait) -> None:
+        looks.append(1)
+        if len(looks) == 1:
+            raise httpx.ConnectError("refused")
+        wait.under_way.clear()
+
+    from contextlib import nullcontext
+
+    monkeypatch.setattr("prefect.client.orchestration.get_client", lambda **_: nullcontext(server))
+    monkeypatch.setattr(work_pool, "ensure_automation", lambda: None)
+    monkeypatch.setattr(work_pool, "_adopt", lambda client, wait, job: server.start(None))
+    monkeypatch.setattr(work_pool, "_look", look)
+    monkeypatch.setattr(work_pool, "POLL_S", 0.0)
+    job = PoolJob("train x", {}, lambda: True)
+    assert work_pool.run_in_pool("deaps-train/run", "gpu", [job], patience_s=60) == {}
+    assert len(looks) == 2

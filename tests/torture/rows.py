@@ -1,0 +1,32 @@
+"""All rows of the table."""
+
+from __future__ import annotations
+
+from tests.torture.bad_files import bad_edf, bad_wfdb, bad_xml
+from tests.torture.kills import durable_order, kill_in_preprocessing
+from tests.torture.row import Row
+from tests.torture.scans import changed_source, meeting_pipelines, odd_names, soak
+from tests.torture.store_faults import flipped_bit, hostile_sql, index_held
+
+ROWS = (
+    Row("kill-preprocess", "kill -9 of preprocess, at random moments and at named points", 200,
+        "I1-I5", kill_in_preprocessing, weight=3),
+    Row("durable-order", "order of fsync and rename", 5, "I1, I2", durable_order, weight=2),
+    Row("edf", "EDF: mutations, truncation, garbage, absurd calibration, huge counts", 3000,
+        "I4, I7, equal to another reader", bad_edf, weight=0.3),
+    Row("wfdb", "WFDB, Challenge .mat, label and subject tables: the same", 2000, "I4, I7",
+        bad_wfdb, weight=0.3),
+    Row("xml", "annotation XML: the same", 1000, "words or a scoring", bad_xml, weight=0.05),
+    Row("sources", "source changed between runs, while being read, deleted, duplicated", 20,
+        "only that recording is done again", changed_source, weight=8),
+    Row("meeting", "two pipelines at once, lock of a dead process, clock moved, coarse times", 25,
+        "I1, I6", meeting_pipelines, weight=3),
+    Row("names", "odd names and links", 60, "I4, I11", odd_names, weight=1.5),
+    Row("bit-flips", "one bit flipped in a window file, index, checkpoint, encoder file", 100,
+        "noticed before use", flipped_bit, weight=1.5),
+    Row("index-held", "a user holds the index open, reading or writing, killed or closed", 20,
+        "I6, index readable after", index_held, weight=4),
+    Row("sql", "hostile SQL", 30, "refused or bounded", hostile_sql, weight=2),
+    Row("soak", "refresh while files come, change and go, with readers, 15 minutes", 1,
+        "I1-I6, memory and open files level", soak, weight=900, in_tests=False),
+)  # fmt: skip
