@@ -287,7 +287,8 @@ def by_distinct_name(found: Iterable[FoundRecording]) -> tuple[dict[str, FoundRe
 def _name_warnings(n_links: int, n_renamed: int) -> list[str]:
     warnings = []
     if n_links:
-        warnings.append(f"{n_links:,} links lead to recordings that are read themselves: left out")
+        lead = "link leads" if n_links == 1 else "links lead"
+        warnings.append(f"{n_links:,} {lead} to recordings that are read themselves: left out")
     if n_renamed:
         warnings.append(
             f"{n_renamed:,} recordings have the name of another: named with a ~ and a hash"

@@ -10,13 +10,11 @@ import pytest
 import torch
 
 from deaps.embed import embed_dataset, embed_windows
-from deaps.models.contract import CONTRACT_KEY, VECTOR_KEY, make_vector
 from deaps.models.encoder import Encoder
-from deaps.models.encoder_file import SHIPPED, read_about
 from deaps.models.onnx_export import export_onnx
-from deaps.training.checkpoints import save_encoder
 from storage import WindowStore
 from storage.errors import DeapsError
+from tests.deaps.models.made_encoder import write_encoder
 from tests.deaps.training.training_store import WINDOWS, make_training_store
 
 
@@ -57,14 +55,7 @@ def test_onnx_equals_torch_for_any_number_of_windows(tmp_path: Path, encoder: En
     import onnxruntime
 
     file = tmp_path / "encoder.safetensors"
-    vector, contract = make_vector(encoder), read_about(SHIPPED / "model.safetensors")[CONTRACT_KEY]
-    about = {
-        "architecture": "encoder",
-        "settings": "{}",
-        VECTOR_KEY: vector,
-        CONTRACT_KEY: contract,
-    }
-    save_encoder(file, encoder, about)
+    write_encoder(file, encoder)
     out = tmp_path / "encoder.onnx"
     assert export_onnx(file, out) < 1e-4
     session = onnxruntime.InferenceSession(out, providers=["CPUExecutionProvider"])

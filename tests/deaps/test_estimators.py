@@ -20,8 +20,8 @@ from sklearn.utils.validation import _check_n_features, check_array
 
 from deaps import EcgEncoder, Encoder
 from deaps.embed import embed_windows
-from deaps.training.checkpoints import save_encoder
 from preprocessing.transformers import EcgWindows
+from tests.deaps.models.made_encoder import write_encoder
 from tests.edf_files import beats
 
 RATE = 250
@@ -96,7 +96,7 @@ def test_pipeline_tells_slow_hearts_from_fast(encoder: Encoder) -> None:
 
 def test_encoder_can_come_from_a_file(encoder: Encoder, tmp_path: Path) -> None:
     path = tmp_path / "encoder.safetensors"
-    save_encoder(path, encoder, {"architecture": "encoder", "settings": "{}"})
+    write_encoder(path, encoder)
     windows = EcgWindows(fs=RATE).fit_transform(signals(2))
     np.testing.assert_array_equal(
         EcgEncoder(path).fit_transform(windows),

@@ -19,6 +19,7 @@ from flows.ingest.scan import scan
 from flows.ingest.summary import dataset_rows, problem_rows, summarise
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.stage_events import log_publication, log_recordings, log_scan
+from tests.deaps.models.made_encoder import write_encoder
 from tests.flows.inline import ask, publish_results, settings_for
 from tests.flows.tiny_project import environment, make_project
 from tests.planted_identities import (
@@ -112,10 +113,9 @@ def test_no_command_says_a_trace(settings: Settings, command: tuple[str, ...]) -
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from deaps import Encoder
-    from deaps.training.checkpoints import save_encoder
 
     path = tmp_path_factory.mktemp("encoder") / "encoder.safetensors"
-    save_encoder(path, Encoder(), {"architecture": "encoder", "settings": "{}"})
+    write_encoder(path, Encoder())
     return path
 
 

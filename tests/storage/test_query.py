@@ -168,7 +168,7 @@ def test_greedy_statement_is_bounded(root: Path, published: Snapshot, name: str)
     assert list(Path().glob(".tmp*")) == []
 
 
-@pytest.mark.parametrize("name", ["many rows", "recursion", "result"])
+@pytest.mark.parametrize("name", ["many rows", "recursion"])  # others end at their limit
 def test_ctrl_c_ends_a_statement_within_a_second(
     root: Path, published: Snapshot, name: str
 ) -> None:

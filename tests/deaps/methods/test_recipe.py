@@ -111,7 +111,7 @@ def evaluation(settings: Settings) -> Evaluation:
 
 
 def finished_run(settings: Settings) -> Run:
-    return load_state(settings).runs["own-mean"]
+    return load_state(settings).first_runs["own-mean"]
 
 
 def test_it_is_planned_with_its_own_settings(settings: Settings) -> None:

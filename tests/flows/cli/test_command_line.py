@@ -17,7 +17,7 @@ from tests.flows.inline import run, settings_for
 
 COMMANDS = (
     "run", "synth", "fetch", "scan", "preprocess", "train", "evaluate", "report", "serve",
-    "embed", "export", "query", "doctor", "gc", "status", "deploy", "trace",
+    "embed", "export", "query", "doctor", "gc", "status", "deploy", "trace", "show",
 )  # fmt: skip
 README = Path(__file__).parents[3] / "README.md"
 

@@ -19,7 +19,6 @@ from typer.testing import CliRunner, Result
 from deaps import Encoder
 from deaps.embed import embed_windows
 from deaps.train import train_run
-from deaps.training.checkpoints import save_encoder
 from deaps.training.device import DeviceError, autocast_type, available_devices, choose_device
 from deaps.training.run_folder import create_run, open_run
 from flows.cli import app
@@ -30,6 +29,7 @@ from preprocessing.config import QualitySettings, SignalSettings
 from preprocessing.datasets.folder import read_file
 from storage.snapshot import IndexVersionError
 from storage.window_store import WindowStore
+from tests.deaps.models.made_encoder import write_encoder
 from tests.deaps.training.training_store import make_run, make_training_store
 from tests.edf_files import beats, write_edf
 
@@ -47,7 +47,7 @@ def deaps(*arguments: str) -> Result:
 @pytest.fixture
 def encoder(tmp_path: Path) -> Path:
     path = tmp_path / "encoder.safetensors"
-    save_encoder(path, Encoder(), {"architecture": "encoder", "settings": "{}"})
+    write_encoder(path, Encoder())
     return path
 
 
@@ -84,8 +84,7 @@ def test_embed_normalises_as_the_encoder_was_trained(tmp_path: Path) -> None:
     module = Encoder()
     found = {}
     for normalise in ("recording", "window"):
-        about = {"architecture": "encoder", "settings": "{}", "normalise": normalise}
-        save_encoder(tmp_path / "e.safetensors", module, about)
+        write_encoder(tmp_path / "e.safetensors", module, normalise=normalise)
         out = tmp_path / f"{normalise}.parquet"
         given = ("--encoder", str(tmp_path / "e.safetensors"), "--out", str(out))
         assert deaps("embed", str(edf), *given).exit_code == 0
