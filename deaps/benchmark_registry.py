@@ -44,9 +44,7 @@ def register_benchmark(benchmark: Benchmark) -> Benchmark:
     DeapsError
         If its name is taken.
     """
-    if benchmark.name in paper_benchmarks():
-        raise DeapsError(f"the paper's benchmark {benchmark.name!r} has that name already")
-    if benchmark.name in sleep_benchmarks():
+    if benchmark.name in paper_benchmarks() | sleep_benchmarks():
         raise DeapsError(f"there is a benchmark {benchmark.name!r} already; choose another name")
     return OTHER_BENCHMARKS.add(benchmark.name, benchmark)
 

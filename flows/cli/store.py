@@ -43,6 +43,31 @@ def query(
     (print_csv if csv else print_table)(table)
 
 
+def show(
+    what: Annotated[
+        str, typer.Argument(help="A recording, RECORDING:ROW, RECORDING:ROW,ROW,ROW, or a subject.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="PNG or SVG file to write (default: one of each).")
+    ] = None,
+    encoder: Annotated[
+        Path | None, typer.Option(help="Encoder file (default: the one that is shipped).")
+    ] = None,
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Draw a night, windows of it, or a subject's visits.
+
+    Example: deaps show shhs1-200001
+    """
+    settings = settings_from(preset, config, overrides)
+    from flows.show import show as draw
+
+    for path in draw(settings, what, encoder, out):
+        typer.echo(str(path))
+
+
 def trace(
     what: Annotated[
         str, typer.Argument(help="A report, or a window: dataset/recording/row.", metavar="WHAT")
@@ -69,31 +94,6 @@ def trace(
         lines = trace_figure(root, None if what == "newest" else what, figure)
     for name, value in lines:
         typer.echo(f"{name}: {value}")
-
-
-def show(
-    what: Annotated[
-        str, typer.Argument(help="A recording, RECORDING:ROW, RECORDING:ROW,ROW,ROW, or a subject.")
-    ],
-    out: Annotated[
-        Path | None, typer.Option(help="PNG or SVG file to write (default: one of each).")
-    ] = None,
-    encoder: Annotated[
-        Path | None, typer.Option(help="Encoder file (default: the one that is shipped).")
-    ] = None,
-    preset: Preset = None,
-    config: Config = None,
-    overrides: Overrides = None,
-) -> None:
-    """Draw a night, windows of it, or a subject's visits.
-
-    Example: deaps show shhs1-200001
-    """
-    settings = settings_from(preset, config, overrides)
-    from flows.show import show as draw
-
-    for path in draw(settings, what, encoder, out):
-        typer.echo(str(path))
 
 
 def doctor(

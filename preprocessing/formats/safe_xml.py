@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from xml.etree import ElementTree
 from xml.parsers import expat
 
@@ -18,6 +18,7 @@ from storage.errors import DeapsError
 XMLPullParser = Any
 
 _CHUNK_BYTES = 1 << 16
+_PROLOG_BYTES = 1 << 8
 _MAX_BYTES = 16 << 20
 """A scoring of SHHS has 0.1 to 0.5 MB."""
 
@@ -52,15 +53,14 @@ def read_elements(path: Path, root: str, tags: Collection[str]) -> Iterator[Elem
 
 
 def _feed(path: Path, parser: XMLPullParser) -> Iterator[None]:
-    """Hand the file to the parser, part by part, each part after the guard has seen it."""
-    guard = _guard()
+    """Hand the file to the parser, part by part, after the guard has seen all before the root."""
     try:
         with path.open("rb") as file:
+            _check_prolog(file)
+            file.seek(0)
             while chunk := file.read(_CHUNK_BYTES):
-                guard.Parse(chunk, False)
                 parser.feed(chunk)
                 yield
-        guard.Parse(b"", True)
         parser.close()
         yield
     except (expat.ExpatError, ElementTree.ParseError) as error:
@@ -69,14 +69,27 @@ def _feed(path: Path, parser: XMLPullParser) -> Iterator[None]:
         raise XmlError("not whole XML: unknown encoding") from None
 
 
-def _guard() -> expat.XMLParserType:
-    """Return a parser that refuses what is dangerous, before another one builds anything of it."""
+def _check_prolog(file: BinaryIO) -> None:
+    """Raise XmlError if what stands before the root element declares a document type.
+
+    It can stand nowhere else, and without one there are no entities to expand or to fetch.
+    """
+    has_root = False
 
     def refuse(*_: object) -> int:
         raise XmlError("it declares a document type or an entity")
+
+    def see_root(*_: object) -> None:
+        nonlocal has_root
+        has_root = True
 
     guard = expat.ParserCreate()
     guard.StartDoctypeDeclHandler = refuse
     guard.EntityDeclHandler = refuse
     guard.ExternalEntityRefHandler = refuse
-    return guard
+    guard.StartElementHandler = see_root
+    while not has_root:
+        piece = file.read(_PROLOG_BYTES)
+        guard.Parse(piece, not piece)
+        if not piece:
+            return

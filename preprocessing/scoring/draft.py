@@ -58,13 +58,15 @@ class ScoringDraft:
     def merged_stages(self) -> list[StageSpan]:
         """Return the stages in order, neighbours of one stage joined to one span."""
         spans: list[StageSpan] = []
+        start_s = end_s = 0.0
+        names: tuple[Stage, OldStage | None] | None = None
         for span in sorted(self.stages):
-            last = spans[-1] if spans else None
-            if last and last[2:] == span[2:] and last.start_s + last.duration_s == span.start_s:
-                spans[-1] = last._replace(duration_s=last.duration_s + span.duration_s)
-            else:
-                spans.append(span)
-        return spans
+            if names != span[2:] or end_s != span.start_s:
+                if names is not None:
+                    spans.append(StageSpan(start_s, end_s - start_s, *names))
+                start_s, names = span.start_s, span[2:]
+            end_s = span.start_s + span.duration_s
+        return spans if names is None else [*spans, StageSpan(start_s, end_s - start_s, *names)]
 
     def is_empty(self) -> bool:
         """Return whether there is neither stage nor event."""

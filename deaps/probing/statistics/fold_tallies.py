@@ -30,10 +30,10 @@ def tally_folds(
     """Return a run's tallies by metric, from its answers to each fold's test side.
 
     ``accuracy`` is the mean over folds; where each fold tests one subject, over subjects.
-    ``balanced accuracy``, ``f1``, ``kappa``, ``recall CLASS`` and ``precision CLASS`` are of the
-    confusion matrix over all folds. ``auroc``, if there are two classes and both are tested, is
-    the mean over folds too; where each fold tests one subject, who may have one class, all folds'
-    scores are ranked together.
+    ``balanced accuracy``, ``f1``, ``recall CLASS`` and ``precision CLASS`` are of the confusion
+    matrix over all folds. ``auroc``, if there are two classes and both are tested, is the mean
+    over folds too; where each fold tests one subject, who may have one class, all folds' scores
+    are ranked together.
     """
     people = subjects_tested(examples, folds)
     parts = [
