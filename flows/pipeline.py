@@ -100,14 +100,13 @@ def train_and_report(
     watch = watch or Stopwatch()
     with watch.stage("train"):
         failures = train_experiment(settings, parameters)
-    if failures and not load_state(settings).runs:
-        raise IncompleteExperimentError(_describe(failures))
+    if not load_state(settings).runs:
+        raise_failures(failures)
     with watch.stage("embed the runs"):
         embed_runs(settings, parameters)
     folder = evaluate_runs(settings, parameters, watch, command)
     page = write_report(settings, parameters, folder)
-    if failures:
-        raise IncompleteExperimentError(f"{_describe(failures)} The report of the others: {page}")
+    raise_failures(failures, f" The report of the others: {page}")
     return page
 
 
@@ -155,6 +154,12 @@ def write_report(settings: Settings, parameters: StageParameters, folder: Path) 
         return Path(call_stage(named(report, "report"), name=folder.name, **parameters.as_dict()))
 
 
-def _describe(failures: dict[str, str]) -> str:
+def raise_failures(failures: dict[str, str], addition: str = "") -> None:
+    """Raise IncompleteExperimentError if trainings failed, with the reason of each."""
+    if not failures:
+        return
     reasons = "; ".join(f"{run}: {why}" for run, why in sorted(failures.items()))
-    return f"{len(failures)} trainings failed ({reasons}). Run it again: it goes on from there."
+    raise IncompleteExperimentError(
+        f"{len(failures)} trainings failed ({reasons}). Run it again: it goes on from there."
+        f"{addition}"
+    )

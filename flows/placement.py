@@ -19,7 +19,7 @@ from flows.experiment.run_address import address_of
 from flows.experiment.state import load_state
 from flows.runtime.console import say
 from flows.runtime.flow_start import StageParameters, hand_over
-from flows.runtime.orchestration import call_stage, in_flow, named, skip_stage
+from flows.runtime.orchestration import call_stage, in_flow, is_server_gone, named, skip_stage
 from flows.runtime.server_address import named_server
 from flows.runtime.shared_store import warn_of_locks
 from flows.runtime.work_pool import (
@@ -109,6 +109,8 @@ def _train_here(
         try:
             train_one(run)
         except Exception as error:  # the others go on; the pipeline says at its end what failed
+            if is_server_gone(error):  # no fault of the training: all of it is done without
+                raise
             failures[run.name] = _reason(error)
 
     _each(attempt, runs, at_once=trainings_at_once(settings.execution, len(runs)))
@@ -122,8 +124,9 @@ def _each(work: Callable[[Run], None], runs: Sequence[Run], *, at_once: int) -> 
             work(run)
         return
     with ThreadPoolExecutor(at_once) as threads:
-        for run in runs:
-            threads.submit(copy_context().run, work, run)
+        begun = [threads.submit(copy_context().run, work, run) for run in runs]
+    for each in begun:
+        each.result()
 
 
 def _reason(error: Exception) -> str:

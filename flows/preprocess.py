@@ -65,10 +65,10 @@ def follow_change(settings: Settings, parameters: StageParameters) -> None:
     if settings.refresh.then == "nothing":
         return
     # Imported here: the later stages import torch, and the pipeline imports this stage.
-    from flows.pipeline import train_and_report, train_experiment
+    from flows.pipeline import raise_failures, train_and_report, train_experiment
     from flows.report import link_report
 
     if settings.refresh.then == "train":
-        train_experiment(settings, parameters)
+        raise_failures(train_experiment(settings, parameters))
     else:
         link_report(settings, train_and_report(settings, parameters))

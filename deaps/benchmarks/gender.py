@@ -45,10 +45,11 @@ class Gender(Benchmark):
 
     def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
         """Return what is fitted on what and tested on what."""
+        wanted = settings.gender_subjects
+        people = "all" if wanted == "all" else f"at most {wanted:,}"
         return (
-            f"{settings.folds} folds over {settings.gender_subjects} subjects of "
-            f"{labels[settings.gender]}, {settings.gender_windows} of each subject's windows; no "
-            "subject is split."
+            f"{settings.folds} folds over {people} subjects of {labels[settings.gender]} whose sex "
+            f"is known, {settings.gender_windows} of each subject's windows; no subject is split."
         )
 
     def quality_rule(self, settings: BenchmarkSettings) -> str:

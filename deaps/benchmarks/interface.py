@@ -24,8 +24,8 @@ class Benchmark(ABC):
     """False for the inner folds that settings are chosen by."""
     followed: ClassVar[bool] = False
     """Whether earlier encoders of a training are tested, too, to follow it over the steps."""
-    agreement: ClassVar[bool] = False
-    """Whether Cohen's kappa is reported, too, as sleep studies do."""
+    kappa: ClassVar[bool] = False
+    """Whether Cohen's kappa is reported, as sleep studies do."""
     seen_in_training: ClassVar[bool] = False
     """Whether people that an encoder was trained on may be tested; the report then says so."""
     few_labels: ClassVar[bool] = False

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cached_property, partial, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from flows.runtime.console import say
+from flows.runtime.server_address import named_server
 from storage.errors import DeapsError
 
 P = ParamSpec("P")
@@ -147,20 +149,47 @@ def run_flow(flow: Callable[..., R], **parameters: Any) -> R:
         say(f"{problem}; working without Prefect")
         return call_stage(flow, **parameters)
     try:
-        return flow(**parameters)
+        with _few_retries():
+            return flow(**parameters)
     except HTTPError as error:
         say(f"Prefect's server is gone ({type(error).__name__}); going on without it")
         return call_stage(flow, **parameters)
 
 
-def _leave_known_errors_to_us() -> None:
-    """Keep Prefect from printing the traceback of an error that a person can mend.
+@contextmanager
+def _few_retries() -> Iterator[None]:
+    """Let Prefect ask its own server again twice, not five times: each time takes longer.
 
-    The command prints its message in one line; a fault of ours keeps its traceback.
+    A server of its own that has ended never comes back; a named one may be restarted.
+    """
+    from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
+
+    if named_server() is not None:
+        yield
+        return
+    with temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 2}):
+        yield
+
+
+def _leave_known_errors_to_us() -> None:
+    """Keep Prefect from printing tracebacks of errors that a person can mend, or need not.
+
+    The command prints the message of the former in one line, and works on without a server that
+    is gone; a fault of ours keeps its traceback.
     """
     for name in ("prefect.flow_runs", "prefect.task_runs"):
         logging.getLogger(name).addFilter(_is_unknown)
+    for name in ("prefect.events.clients", "prefect._internal.concurrency"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _is_unknown(record: logging.LogRecord) -> bool:
-    return not (record.exc_info and isinstance(record.exc_info[1], DeapsError))
+    error = record.exc_info[1] if record.exc_info else None
+    return not (isinstance(error, DeapsError) or is_server_gone(error))
+
+
+def is_server_gone(error: BaseException | None) -> bool:
+    """Return whether an error means that Prefect's server does not answer."""
+    from httpx import HTTPError
+
+    return isinstance(error, HTTPError)

@@ -25,6 +25,7 @@ BENCHES = (
     "sampling",
     "training",
     "classification",
+    "evidence",
     "operations",
     "pools",
 )

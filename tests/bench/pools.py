@@ -37,7 +37,11 @@ run(settings_for(Path("direct"), folder=Path("data")))
 
 def measure(folder: Path) -> list[Figure]:
     """Return what small work costs by hand, and what a server with workers does."""
-    return [by_hand(folder / "by-hand"), *with_workers(folder / "lab")]
+    return [
+        by_hand(folder / "by-hand"),
+        *with_workers(folder / "lab"),
+        orchestration_share(folder / "demo"),
+    ]
 
 
 def by_hand(folder: Path) -> Figure:
@@ -101,6 +105,27 @@ def with_workers(folder: Path) -> list[Figure]:
     name = "second `full` with nothing changed, submit to Completed"
     seen = {"load": load}
     return [two, Figure(name, again_s, "s", 10, 7, higher=False, seen=seen)]
+
+
+def orchestration_share(folder: Path) -> Figure:
+    """Return how much longer the demo's `full` takes than its bare stages, one after the other.
+
+    The server and the worker run already; training is in the process of `full`.
+    """
+    folder.mkdir(parents=True)
+    with lab(folder) as it:
+        deaps = str(Path(sys.executable).with_name("deaps"))
+        seconds(it.folder, [deaps, "synth", "--preset", "demo"])
+        bare_s = seconds(it.folder, [sys.executable, "-m", "tests.bench.bare_pipeline"])
+        (it.folder / "demo-store").rename(it.folder / "bare-store")
+        with it.worker("cpu"):
+            wait_for(lambda: it.online("cpu"))
+            run = it.ended(it.start("deaps-pipeline/full", "preset=demo"), PATIENCE_S)
+    assert run["state_type"] == "COMPLETED", run["state"]
+    share = max(0.0, 100 * (run["total_run_time"] / bare_s - 1))
+    name = "the demo's `full` on a server, longer than its bare stages by"
+    seen = {"full_s": run["total_run_time"], "bare_s": bare_s, "load": os.getloadavg()[0]}
+    return Figure(name, share, "%", 10, 5, higher=False, seen=seen)
 
 
 def training_stage_s(it: Lab, workers: int) -> float:

@@ -78,13 +78,7 @@ def fastest_plain() -> float:
 def step_of(method: Method) -> Callable[[], None]:
     """Return a function that takes one step on a fixed batch."""
     optimizer = torch.optim.Adam([p for p in method.parameters() if p.requires_grad])
-    batch = Batch(
-        windows=torch.randn(BATCH, 4, 1000),
-        before_s=torch.full((BATCH,), 50.0),
-        after_s=torch.full((BATCH,), 70.0),
-        subjects=torch.arange(BATCH),
-        seed=0,
-    )
+    batch = made_batch()
 
     def step() -> None:
         optimizer.zero_grad()
@@ -94,6 +88,17 @@ def step_of(method: Method) -> Callable[[], None]:
 
     step()
     return step
+
+
+def made_batch() -> Batch:
+    """Return quadruples of noise, as many as a step of the open experiment has."""
+    return Batch(
+        windows=torch.randn(BATCH, 4, 1000),
+        before_s=torch.full((BATCH,), 50.0),
+        after_s=torch.full((BATCH,), 70.0),
+        subjects=torch.arange(BATCH),
+        seed=0,
+    )
 
 
 def seconds(function: Callable[[], object]) -> float:

@@ -117,10 +117,11 @@ def test_performance_gives_a_command_for_every_measurement_there_is() -> None:
     text = (ROOT / "docs" / "performance.md").read_text()
     rows = [line for line in text.splitlines() if line.startswith("| ") and "---" not in line]
     figures = [row for row in rows if "what was measured" not in row]
-    assert len(figures) == 27
+    assert len(figures) >= 23
     commands = [re.search(r"\| `python -m tests\.bench (\w+)` \|$", row) for row in figures]
-    assert {command[1] for command in commands if command} == set(BENCHES)
+    assert {command[1] for command in commands if command} <= set(BENCHES)
     assert all(commands)
+    assert [name for name in BENCHES if f"tests.bench {name}`" not in text] == []
 
 
 def test_the_citation_is_valid_and_names_software_and_paper() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -73,6 +74,17 @@ def test_a_killed_dask_worker_loses_nothing(tmp_path: Path) -> None:
     assert report_of(folder)
 
 
+def test_a_run_goes_on_without_its_own_server(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "project")
+    with running([str(BIN / "deaps"), "run"], folder, environment(), "run") as process:
+        wait_for((folder / "store" / "index.duckdb").exists)
+        (server,) = below(process.pid, "uvicorn", "prefect.server")
+        server.kill()
+        assert process.wait(900) == 0, (folder / "run.log").read_text()
+    assert report_of(folder)
+    assert "going on without" in (folder / "run.log").read_text()
+
+
 @pytest.mark.parametrize("victim", ["worker", "server"])
 def test_the_next_run_completes_after_a_kill(tmp_path: Path, victim: str) -> None:
     folder = make_project(tmp_path / "project")
@@ -97,14 +109,13 @@ def served_run(folder: Path, victim: str | None = None) -> dict[str, object] | N
         server = stack.enter_context(running(start, folder, environment(), "server"))
         wait_for(api.healthy)
         if not api.find("work_pools"):
-            for pool in ("cpu", "gpu"):
-                prefect(folder, client, "work-pool", "create", pool, "--type", "process")
-            prefect(folder, client, "--no-prompt", "deploy", "--all")
+            deploy = [str(BIN / "deaps"), "deploy"]
+            subprocess.run(deploy, cwd=folder, env=client, check=True, capture_output=True)
         command = [str(BIN / "prefect"), "worker", "start", "--pool", "cpu"]
         worker = stack.enter_context(running(command, folder, client, "worker"))
         printed = prefect(folder, client, "deployment", "run", "deaps-pipeline/full")
         if victim is None:
-            # The killed run holds the deployment's slot for five minutes.
+            # The killed run holds the deployment's slot until the server hears of its silence.
             name = created_run(printed)
             run: dict[str, object] = wait_for(lambda: api.ended_run(name), patience_s=900)
             return run

@@ -13,6 +13,7 @@ from flows.config import ExecutionSettings, load_settings
 from flows.experiment.run_address import RunAddress, address_of, settings_at
 from flows.monitoring.log_tail import last_events
 from flows.placement import TRAIN_DEPLOYMENT, find_pool
+from flows.runtime.flow_start import StageParameters
 from flows.runtime.work_pool import PoolError
 from storage.store_id import OtherStoreError, store_id
 
@@ -103,3 +104,44 @@ def test_other_code_is_warned_of_and_recorded(
 def test_an_address_survives_json(tmp_path: Path) -> None:
     address = address_of(tmp_path, "byol-1")
     assert RunAddress.model_validate(address.model_dump(mode="json")) == address
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_a_training_that_fails_does_not_stop_the_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at_once: int
+) -> None:
+    from storage.errors import DeapsError
+
+    done: list[str] = []
+
+    def stage(_: object, *, run: RunAddress, **parameters: object) -> None:
+        if run.name == "bad":
+            raise DeapsError("not enough data")
+        done.append(run.name)
+
+    monkeypatch.setattr(placement, "call_stage", stage)
+    settings = load_settings(
+        overrides=[f"store.root={tmp_path}", f"execution.trainings_at_once={at_once}"]
+    )
+    runs: Any = [SimpleNamespace(name=name) for name in ("a", "bad", "b")]
+    failures = placement.train_runs(settings, StageParameters(), runs)
+    assert failures == {"bad": "not enough data"}
+    assert sorted(done) == ["a", "b"]
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_a_server_that_is_gone_is_no_failure_of_a_training(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at_once: int
+) -> None:
+    import httpx
+
+    def stage(_: object, **parameters: object) -> None:
+        raise httpx.ConnectError("refused")
+
+    monkeypatch.setattr(placement, "call_stage", stage)
+    settings = load_settings(
+        overrides=[f"store.root={tmp_path}", f"execution.trainings_at_once={at_once}"]
+    )
+    runs: Any = [SimpleNamespace(name=name) for name in ("a", "b")]
+    with pytest.raises(httpx.ConnectError):
+        placement.train_runs(settings, StageParameters(), runs)

@@ -7,11 +7,25 @@ from tests.torture.kills import durable_order, kill_in_preprocessing
 from tests.torture.row import Row
 from tests.torture.scans import changed_source, meeting_pipelines, odd_names, soak
 from tests.torture.store_faults import flipped_bit, hostile_sql, index_held
+from tests.torture.training import (
+    full_disk,
+    kill_a_rank,
+    kill_in_training,
+    kill_while_writing,
+)
 
 ROWS = (
     Row("kill-preprocess", "kill -9 of preprocess, at random moments and at named points", 200,
         "I1-I5", kill_in_preprocessing, weight=3),
     Row("durable-order", "order of fsync and rename", 5, "I1, I2", durable_order, weight=2),
+    Row("kill-training", "kill -9 in training, and during a checkpoint write", 50, "I9",
+        kill_in_training, weight=12),
+    Row("kill-rank", "kill -9 of one rank under torchrun", 10, "I9", kill_a_rank, weight=40,
+        in_tests=False),
+    Row("kill-writing", "kill -9 while the report or the embeddings are written", 20,
+        "old one intact, I10", kill_while_writing, weight=4),
+    Row("full-disk", "full disk (limit of file sizes) by kind of file, and a read-only store", 6,
+        "I1, I2, clear error, completes", full_disk, weight=6),
     Row("edf", "EDF: mutations, truncation, garbage, absurd calibration, huge counts", 3000,
         "I4, I7, equal to another reader", bad_edf, weight=0.3),
     Row("wfdb", "WFDB, Challenge .mat, label and subject tables: the same", 2000, "I4, I7",

@@ -210,7 +210,7 @@ def _tallies(plan: Plan, contestant: Contestant) -> dict[str, tuple[Tally, ...]]
 
 def is_reported(metric: str, plan: Plan) -> bool:
     """Return whether a benchmark reports a metric: some are of use to some questions alone."""
-    asked = {"f1": plan.benchmark.mean_f1, "kappa": plan.benchmark.agreement}
+    asked = {"f1": plan.benchmark.mean_f1, "kappa": plan.benchmark.kappa}
     return asked.get(metric, True)
 
 

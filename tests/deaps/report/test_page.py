@@ -194,3 +194,16 @@ def test_small_evaluations_give_a_page(evaluation: Evaluation, tmp_path: Path, k
     elements = Elements(write_report(small, tmp_path).read_text())
     assert elements.mismatches == []
     assert elements.open == []
+
+
+def test_synthetic_data_are_named_above_the_page_and_in_its_title(
+    small: Evaluation, tmp_path: Path
+) -> None:
+    made = small.model_copy(update={"synthetic": ("shhs",), "datasets": {"shhs": "SHHS"}})
+    text = write_report(made, tmp_path).read_text()
+    assert "(synthetic data)</title>" in text
+    assert "(synthetic data)</h1>" in text
+    assert "Synthetic data: SHHS is made by deaps synth, and no person was recorded." in text
+    markdown = (tmp_path / "report.md").read_text()
+    assert markdown.splitlines()[0].endswith("(synthetic data)")
+    assert "> **Synthetic data: SHHS is made" in markdown

@@ -139,6 +139,18 @@ def test_summary_says_where_deaps_stands_and_that_a_floor_is_better(
     assert "DEAPS cannot be told from six RR numbers (+3.4 points [−3.9, +10.8])." in text
 
 
+def test_after_a_handful_of_iterations_nobody_leads(evaluation: Evaluation) -> None:
+    short = tuple(
+        entry.model_copy(update={"iterations": 6 if entry.iterations else None})
+        for entry in evaluation.representations
+    )
+    section = headline_section(evaluation.model_copy(update={"representations": short}))
+    notice = section.parts[1]
+    assert isinstance(notice, Notice)
+    assert notice.text.startswith("After 6 iterations nothing can be concluded")
+    assert not any(isinstance(part, Bullets) for part in section.parts)
+
+
 def test_summary_says_where_people_are_too_few_for_any_difference(evaluation: Evaluation) -> None:
     bullets = headline_section(evaluation).parts[1]
     assert isinstance(bullets, Bullets)
@@ -271,3 +283,12 @@ def test_evaluation_without_provenance_details_has_no_empty_tables(
     tables = [part for part in all_parts(sections) if isinstance(part, Table)]
     assert {"table-representations", "table-accuracy-1"} <= {table.id for table in tables}
     assert all(body.rows for table in tables for body in table.bodies)
+
+
+def test_synthetic_data_are_named_in_every_caption(evaluation: Evaluation) -> None:
+    made = evaluation.model_copy(update={"synthetic": ("shhs", "mitdb")})
+    captions = [p.caption for p in all_parts(report_sections(made)) if hasattr(p, "caption")]
+    assert len(captions) > 20
+    assert all(caption.startswith("Synthetic data. ") for caption in captions)
+    real = [p.caption for p in all_parts(report_sections(evaluation)) if hasattr(p, "caption")]
+    assert not any("ynthetic" in caption for caption in real)

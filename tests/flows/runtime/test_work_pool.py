@@ -28,7 +28,10 @@ class FakeServer:
         self.runs[run] = SimpleNamespace(id=run, state=state)
         return run
 
-    def read_flow_runs(self, flow_run_filter: Any) -> list[Any]:
+    def read_flow_runs(self, flow_run_filter: Any, limit: int | None = None) -> list[Any]:
+        if flow_run_filter.id is None:  # asked for what is under way, by its tag
+            types = flow_run_filter.state.type.any_
+            return [run for run in self.runs.values() if run.state.type in types][:limit]
         return [run for id_, run in self.runs.items() if id_ in flow_run_filter.id.any_]
 
     def read_workers_for_work_pool(self, pool: str) -> list[Any]:
@@ -172,3 +175,16 @@ def test_a_server_that_does_not_answer_is_waited_for(
     job = PoolJob("train x", {}, lambda: True)
     assert work_pool.run_in_pool("deaps-train/run", "gpu", [job], patience_s=60) == {}
     assert len(looks) == 2
+
+
+def test_a_job_that_an_earlier_pipeline_submitted_is_waited_for(server: FakeServer) -> None:
+    """Two pipelines at once, or one after a kill, submit a training once."""
+    from prefect.states import Running
+
+    wait = PoolWait("deaps-train/run", "gpu", patience_s=60)
+    job = PoolJob("train x", {}, lambda: False)
+    first = work_pool._adopt(server, wait, job)  # type: ignore[arg-type]
+    assert server.submitted == ["train x"]
+    server.runs[first].state = Running()
+    assert work_pool._adopt(server, wait, job) == first  # type: ignore[arg-type]
+    assert server.submitted == ["train x"]

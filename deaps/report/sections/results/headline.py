@@ -20,6 +20,7 @@ from deaps.report.parts import (
     Bullets,
     Cell,
     ColumnGroup,
+    Notice,
     Paragraph,
     Part,
     Row,
@@ -48,6 +49,9 @@ from deaps.report.wording import (
     points_between,
 )
 
+_A_HANDFUL = 50
+"""Iterations after which an encoder is hardly more than its initial weights."""
+
 _MOST_BENCHMARKS = 4
 """In one table: more would not fit on paper."""
 
@@ -68,9 +72,22 @@ def headline_section(evaluation: Evaluation) -> Section:
         if was_run(benchmark) and benchmark.leak is None
     )
     parts: list[Part] = [Paragraph(_summary(evaluation))]
-    if leaders:
+    if too_early := _too_early(evaluation):
+        parts.append(Notice(too_early))
+    elif leaders:
         parts.append(Bullets(leaders))
     return Section("summary", "Summary", (*parts, *_tables(evaluation)))
+
+
+def _too_early(evaluation: Evaluation) -> str | None:
+    """Return the sentence on trainings too short to say anything, None if they are not."""
+    iterations = [m.iterations for m in representations_of(evaluation, "method") if m.iterations]
+    if not iterations or max(iterations) > _A_HANDFUL:
+        return None
+    return (
+        f"After {max(iterations):,} iterations nothing can be concluded about any method: the "
+        "figures below show that everything runs, not who is better."
+    )
 
 
 def _summary(evaluation: Evaluation) -> str:
