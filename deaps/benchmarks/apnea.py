@@ -29,7 +29,7 @@ class Apnea(Benchmark):
     title = "Apnea or hypopnea in the window"
     classes = ("none", "event")
     positive = "event"
-    agreement = True
+    kappa = True
 
     def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
         """Return the data set it needs."""

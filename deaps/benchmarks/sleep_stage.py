@@ -27,7 +27,7 @@ class SleepStage(Benchmark):
     name = "sleep-stage"
     title = "Sleep stage: wake, N1 or N2, N3, REM"
     classes: ClassVar[tuple[str, ...]] = ("W", "N1-N2", "N3", "REM")
-    agreement = True
+    kappa = True
     of_stage: ClassVar[dict[str, int]] = {"W": 0, "N1": 1, "N2": 1, "N3": 2, "REM": 3}
 
     def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
