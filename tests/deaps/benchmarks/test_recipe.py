@@ -124,7 +124,7 @@ def test_the_name_of_one_of_the_papers_is_refused() -> None:
     class Again(FirstHalf):
         name = "gender"
 
-    with pytest.raises(DeapsError, match="the paper's benchmark 'gender' has that name"):
+    with pytest.raises(DeapsError, match="there is a benchmark 'gender' already"):
         register_benchmark(Again())
 
 
