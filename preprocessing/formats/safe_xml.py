@@ -7,6 +7,7 @@ which can expand without end or name files and addresses, so a file that has one
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 from xml.etree import ElementTree
@@ -42,26 +43,34 @@ def read_elements(path: Path, root: str, tags: Collection[str]) -> Iterator[Elem
         raise XmlError(f"it has more than {_MAX_BYTES >> 20} MB")
     parser: XMLPullParser = ElementTree.XMLPullParser(events=("end",))
     last = ""
-    for _ in _feed(path, parser):
-        for _, element in parser.read_events():
-            last = element.tag
-            if last in tags:
-                yield element
-                element.clear()
+    with _named_errors():
+        for _ in _feed(path, parser):
+            # What the parser found wrong with a part, it raises here and not when it is fed.
+            for _, element in parser.read_events():
+                last = element.tag
+                if last in tags:
+                    yield element
+                    element.clear()
     if last != root:
         raise XmlError(f"its root element is not {root}")
 
 
 def _feed(path: Path, parser: XMLPullParser) -> Iterator[None]:
     """Hand the file to the parser, part by part, after the guard has seen all before the root."""
+    with path.open("rb") as file:
+        _check_prolog(file)
+        file.seek(0)
+        while chunk := file.read(_CHUNK_BYTES):
+            parser.feed(chunk)
+            yield
+    parser.close()
+    yield
+
+
+@contextmanager
+def _named_errors() -> Iterator[None]:
+    """Turn what a parser raises into an XmlError that quotes nothing of the file."""
     try:
-        with path.open("rb") as file:
-            _check_prolog(file)
-            file.seek(0)
-            while chunk := file.read(_CHUNK_BYTES):
-                parser.feed(chunk)
-                yield
-        parser.close()
         yield
     except (expat.ExpatError, ElementTree.ParseError) as error:
         raise XmlError(f"not whole XML: {expat.ErrorString(error.code)}") from None

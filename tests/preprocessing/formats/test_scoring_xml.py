@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -129,3 +130,15 @@ def test_a_huge_file_is_streamed(tmp_path: Path) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < path.stat().st_size  # a tree of it would have ten times as much
+
+
+@pytest.mark.parametrize("fault", ["</wrong>", "<a <b>", "\x01", "&unknown;"])
+@pytest.mark.parametrize("read", [read_nsrr_xml, read_profusion_xml])
+def test_a_fault_far_behind_the_beginning_is_an_error_of_the_file(
+    tmp_path: Path, read: Callable[[Path], object], fault: str
+) -> None:
+    whole = nsrr() if read is read_nsrr_xml else profusion()
+    middle = whole.rindex("</Scor") if "</Scor" in whole else whole.rindex("</")
+    path = written(tmp_path, whole[:middle] + " " * 1000 + fault + whole[middle:])
+    with pytest.raises(XmlError, match="not whole XML"):
+        read(path)
