@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from deaps.evaluation import (
     BenchmarkRecord,
     DatasetLabels,
@@ -65,6 +67,19 @@ def best_methods(evaluation: Evaluation, benchmark: BenchmarkRecord) -> frozense
     """Return the names of the methods that no other method exceeds; floors never count."""
     order = ranked(evaluation, benchmark, "method")
     return frozenset(method.name for method, score in order if score.value == order[0][1].value)
+
+
+def interval_words(benchmarks: Iterable[BenchmarkRecord]) -> str:
+    """Return what the intervals of some benchmarks cover, as the end of a sentence."""
+    scopes = {
+        score.scope or ""
+        for benchmark in benchmarks
+        for outcome in benchmark.outcomes
+        for score in outcome.scores
+    }
+    if any(scope.startswith("people and seeds") for scope in scopes):
+        return "over people and seeds"
+    return "over people alone, because one seed does not show its luck"
 
 
 def benchmark_title(evaluation: Evaluation, name: str) -> str:

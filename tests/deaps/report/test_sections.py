@@ -292,3 +292,30 @@ def test_synthetic_data_are_named_in_every_caption(evaluation: Evaluation) -> No
     assert all(caption.startswith("Synthetic data. ") for caption in captions)
     real = [p.caption for p in all_parts(report_sections(evaluation)) if hasattr(p, "caption")]
     assert not any("ynthetic" in caption for caption in real)
+
+
+def test_tables_say_what_their_intervals_cover(evaluation: Evaluation) -> None:
+    note = table(report_sections(evaluation), "table-gender").notes[0]
+    assert "interval over people and seeds." in note
+    alone = "people alone; one seed does not show its luck"
+    benchmarks = tuple(
+        benchmark.model_copy(
+            update={
+                "outcomes": tuple(
+                    outcome.model_copy(
+                        update={
+                            "scores": tuple(
+                                score.model_copy(update={"scope": alone})
+                                for score in outcome.scores
+                            )
+                        }
+                    )
+                    for outcome in benchmark.outcomes
+                )
+            }
+        )
+        for benchmark in evaluation.benchmarks
+    )
+    sections = report_sections(evaluation.model_copy(update={"benchmarks": benchmarks}))
+    for name in ("table-gender", "table-accuracy-1"):
+        assert "over people alone, because one seed does not" in table(sections, name).notes[0]

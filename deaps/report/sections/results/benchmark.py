@@ -30,6 +30,7 @@ from deaps.report.results import (
     ROLE_TITLES,
     accuracy,
     best_methods,
+    interval_words,
     representations_of,
     tested_in,
     was_run,
@@ -112,7 +113,7 @@ def _note(benchmark: BenchmarkRecord) -> str:
     )
     return (
         "All figures are per cent, means over seeds. Brackets hold the 95 % confidence interval "
-        f"over people and seeds. {deviation}★ and bold type mark the method with the highest total "
+        f"{interval_words([benchmark])}. {deviation}★ and bold type mark the method with the highest total "
         f"accuracy. {dash}"
     )
 

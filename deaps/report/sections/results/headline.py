@@ -31,6 +31,7 @@ from deaps.report.results import (
     ROLE_TITLES,
     accuracy,
     best_methods,
+    interval_words,
     ranked,
     reported,
     representation_label,
@@ -55,12 +56,9 @@ _A_HANDFUL = 50
 _MOST_BENCHMARKS = 4
 """In one table: more would not fit on paper."""
 
-_NOTES = (
-    "All figures are per cent, means over seeds. Brackets hold the 95 % confidence interval over "
-    "people and seeds. ★ and bold type mark the most accurate method. Majority class: the "
-    "accuracy of always answering with the most frequent class of the training side.",
+_PAPER_NOTE = (
     "Paper: the figures it prints, after 30,000 iterations (TF-C: 75,000) at batch 256 on SHHS. A "
-    "benchmark's protocol names the data sets that were used here.",
+    "benchmark's protocol names the data sets that were used here."
 )
 
 
@@ -229,7 +227,15 @@ def _table(
         corner="",
         groups=tuple(ColumnGroup(_marked(benchmark), ("here", "paper")) for benchmark in run),
         bodies=tuple(body for body in bodies if body.rows),
-        notes=(*_NOTES, *_marks(run)),
+        notes=(_note(run), _PAPER_NOTE, *_marks(run)),
+    )
+
+
+def _note(run: Sequence[BenchmarkRecord]) -> str:
+    return (
+        "All figures are per cent, means over seeds. Brackets hold the 95 % confidence interval "
+        f"{interval_words(run)}. ★ and bold type mark the most accurate method. Majority class: "
+        "the accuracy of always answering with the most frequent class of the training side."
     )
 
 
