@@ -113,8 +113,8 @@ def _note(benchmark: BenchmarkRecord) -> str:
     )
     return (
         "All figures are per cent, means over seeds. Brackets hold the 95 % confidence interval "
-        f"{interval_words([benchmark])}. {deviation}★ and bold type mark the method with the highest total "
-        f"accuracy. {dash}"
+        f"{interval_words([benchmark])}. {deviation}★ and bold type mark the method with the "
+        f"highest total accuracy. {dash}"
     )
 
 
