@@ -101,7 +101,9 @@ def export(
     out: Annotated[Path, typer.Argument(help="File ending in .onnx, or folder for a model hub.")],
     encoder: Encoder = None,
 ) -> None:
-    """Write an encoder as ONNX, checked against torch, or as a folder for a model hub.
+    """Write an encoder as ONNX, or as a folder for a model hub.
+
+    ONNX is checked against torch.
 
     Example: deaps export encoder.onnx --encoder store/runs/RUN/encoders/step-00030000.safetensors
     """
