@@ -39,8 +39,12 @@ def run(
     from flows.ingest.scan import scan
 
     settings = settings_from(preset, config, overrides)
-    if preset == "demo" and ensure_demo_data(settings):
-        typer.echo(f"wrote a synthetic cohort to {DEMO_DATA}", err=True)
+    if preset == "demo":
+        from flows.runtime.interrupt import stop_at_once
+
+        with stop_at_once():
+            if ensure_demo_data(settings):
+                typer.echo(f"wrote a synthetic cohort to {DEMO_DATA}", err=True)
     scanned = scan(settings)
     scanned.require_data()
     if page := _finished_page(settings, scanned):

@@ -77,6 +77,10 @@ class StageProgress:
                 self._last_artifact = now
                 self._update_artifact()
 
+    def stop(self) -> None:
+        """End the bar before its block ends, so that a last line stands below it."""
+        self._bar.stop()
+
     def move(self, done: int, total: int) -> None:
         """Set how many are done, and of how many, where that is known only now."""
         self.total = total
