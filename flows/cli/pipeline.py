@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from flows.ingest.scan import Scan
 
 _PREFECT_PORT = 4200
+_REPORTS_PORT = 4201
 PREFECT_FILE = Path("prefect.yaml")
 
 
@@ -102,20 +103,27 @@ def serve(
     port: Annotated[
         int, typer.Option(help="Port of Prefect's pages; another free one if it is taken.")
     ] = _PREFECT_PORT,
+    reports_port: Annotated[
+        int, typer.Option(help="Port of the reports; another free one if it is taken.")
+    ] = _REPORTS_PORT,
     preset: Preset = None,
     config: Config = None,
 ) -> None:
     """Offer every deployment to Prefect and run schedules.
 
-    ``prefect deployment run`` works in this folder until you stop the command.
+    ``prefect deployment run`` works in this folder until you stop the
+    command. It serves the store's reports, too, for this machine alone.
 
     Example: deaps serve --port 4200
     """
     from flows.serve import serve as serve_deployments
 
+    settings = settings_from(preset, config, None)
     serve_deployments(
-        settings_from(preset, config, None).refresh,
+        settings.refresh,
         port=port,
+        store=settings.store.root,
+        reports_port=reports_port,
         say=lambda text: typer.echo(text, err=True),
         parameters=flow_parameters(preset, config),
     )
