@@ -28,6 +28,7 @@ BENCHES = (
     "evidence",
     "operations",
     "pools",
+    "everyday",
 )
 RESULTS = Path("bench.json")
 
