@@ -37,6 +37,11 @@ Strict = Annotated[
     bool, typer.Option(help="Exit with 1 if anything was quarantined, flagged or missing.")
 ]
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print the same as JSON.")]
+ToParquet = Annotated[
+    Path | None, typer.Option("--parquet", metavar="FILE", help="Write the table to Parquet.")
+]
+
 P = ParamSpec("P")
 _USAGE_ERROR = 2
 
@@ -71,11 +76,26 @@ def stop(message: str) -> NoReturn:
     sys.exit(_USAGE_ERROR)
 
 
-def settings_from(preset: str | None, config: Path | None, overrides: list[str] | None) -> Settings:
-    """Return the settings that the options ask for."""
+def settings_from(
+    preset: str | None, config: Path | None, overrides: list[str] | None, *, quiet: bool = False
+) -> Settings:
+    """Return the settings that the options ask for, and say where they and the store are from."""
     from flows.config import load_settings
 
-    return load_settings(preset=preset, config=config, overrides=overrides or ())
+    settings = load_settings(preset=preset, config=config, overrides=overrides or ())
+    if not quiet:
+        announce(settings, preset, config, overrides)
+    return settings
+
+
+def announce(
+    settings: Settings, preset: str | None, config: Path | None, overrides: list[str] | None
+) -> None:
+    """Print the store and where the settings come from, on standard error."""
+    from flows.config import name_sources
+
+    sources = name_sources(preset=preset, config=config, overrides=overrides or ())
+    typer.echo(f"store: {settings.store.root}, settings: {sources}", err=True)
 
 
 def flow_arguments(

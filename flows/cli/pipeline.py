@@ -39,8 +39,12 @@ def run(
     from flows.ingest.scan import scan
 
     settings = settings_from(preset, config, overrides)
-    if preset == "demo" and ensure_demo_data(settings):
-        typer.echo(f"wrote a synthetic cohort to {DEMO_DATA}", err=True)
+    if preset == "demo":
+        from flows.runtime.interrupt import stop_at_once
+
+        with stop_at_once():
+            if ensure_demo_data(settings):
+                typer.echo(f"wrote a synthetic cohort to {DEMO_DATA}", err=True)
     scanned = scan(settings)
     scanned.require_data()
     if page := _finished_page(settings, scanned):
@@ -120,9 +124,10 @@ def serve(
 def deploy(
     file: Annotated[Path, typer.Option(help="Prefect's file of deployments.")] = PREFECT_FILE,
 ) -> None:
-    """Make work pools, deployments and an end for silent runs on a server.
+    """Make a Prefect server ready: pools and deployments.
 
-    The server is the one that PREFECT_API_URL names; running it again does no harm.
+    It also gives silent runs an end. The server is the one that
+    PREFECT_API_URL names; running it again does no harm.
 
     Example: deaps deploy
     """
