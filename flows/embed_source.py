@@ -47,7 +47,7 @@ def embed_source(settings: Settings, source: str, encoder: Path | str | None, ou
 
 def _processed(settings: Settings, path: Path) -> ProcessedRecording:
     try:
-        raw = check_recording(read_file(path, settings.signal.channels))
+        raw = check_recording(read_file(path, settings.signal.labels()))
         return process(raw, signal=settings.signal, quality=settings.quality)
     except Exception as error:  # whatever a reader raises concerns the file
         raise UnreadableRecordingError(f"{path}: {reason(error)}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from flows.cli.data import fetch, preprocess, scan, synth
+from flows.cli.data import fetch, init, preprocess, scan, synth
 from flows.cli.models import embed, export, train
 from flows.cli.options import exit_on_error
 from flows.cli.pipeline import deploy, evaluate, report, run, serve
@@ -20,7 +20,7 @@ app = typer.Typer(
 )
 
 _COMMANDS = (
-    run,
+    *(init, run),
     *(synth, fetch, scan, preprocess, train, evaluate, report),
     *(embed, export, query, show, trace, doctor, gc, serve, deploy, status),
 )

@@ -37,6 +37,11 @@ Strict = Annotated[
     bool, typer.Option(help="Exit with 1 if anything was quarantined, flagged or missing.")
 ]
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print the same as JSON.")]
+ToParquet = Annotated[
+    Path | None, typer.Option("--parquet", metavar="FILE", help="Write the table to Parquet.")
+]
+
 P = ParamSpec("P")
 _USAGE_ERROR = 2
 
@@ -71,11 +76,17 @@ def stop(message: str) -> NoReturn:
     sys.exit(_USAGE_ERROR)
 
 
-def settings_from(preset: str | None, config: Path | None, overrides: list[str] | None) -> Settings:
-    """Return the settings that the options ask for."""
-    from flows.config import load_settings
+def settings_from(
+    preset: str | None, config: Path | None, overrides: list[str] | None, *, quiet: bool = False
+) -> Settings:
+    """Return the settings that the options ask for, and say where they and the store are from."""
+    from flows.config import load_settings, name_sources
 
-    return load_settings(preset=preset, config=config, overrides=overrides or ())
+    settings = load_settings(preset=preset, config=config, overrides=overrides or ())
+    if not quiet:
+        sources = name_sources(preset=preset, config=config, overrides=overrides or ())
+        typer.echo(f"store: {settings.store.root}, settings: {sources}", err=True)
+    return settings
 
 
 def flow_arguments(

@@ -8,7 +8,15 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import Config, Overrides, Preset, settings_from, stop
+from flows.cli.options import (
+    AsJson,
+    Config,
+    Overrides,
+    Preset,
+    ToParquet,
+    settings_from,
+    stop,
+)
 
 _INTERRUPTED = 130
 
@@ -19,20 +27,24 @@ def query(
     config: Config = None,
     overrides: Overrides = None,
     csv: Annotated[bool, typer.Option("--csv", help="Write CSV instead of a table.")] = False,
+    json: AsJson = False,
+    parquet: ToParquet = None,
 ) -> None:
     """Ask the index a question in SQL; it cannot change anything.
 
     Example: deaps query "SELECT rhythm, count(*) FROM windows GROUP BY rhythm"
     """
-    from flows.cli.output import ROWS_ASKED, print_csv, print_table
+    from flows.cli.output import ROWS_ASKED, print_csv, print_table, require_parquet, write_rows
     from storage.query import run_query
 
     store = settings_from(preset, config, overrides).store
+    if parquet is not None:
+        require_parquet(parquet)
     try:
         table = run_query(
             store.root,
             sql,
-            limit=None if csv else ROWS_ASKED,
+            limit=None if csv or json or parquet else ROWS_ASKED,
             seconds=store.query_seconds,
             megabytes=store.query_megabytes,
         )
@@ -40,7 +52,8 @@ def query(
         typer.echo("deaps: stopped", err=True)
         # A statement that does not end would keep the process at its end.
         os._exit(_INTERRUPTED)
-    (print_csv if csv else print_table)(table)
+    if not write_rows(table, json=json, parquet=parquet):
+        (print_csv if csv else print_table)(table)
 
 
 def show(
@@ -78,6 +91,8 @@ def trace(
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
+    json: AsJson = False,
+    parquet: ToParquet = None,
 ) -> None:
     """Name what a figure of a report, or a window, comes from.
 
@@ -85,6 +100,7 @@ def trace(
 
     Example: deaps trace newest afib-transfer/deaps/accuracy
     """
+    from flows.cli.output import write_rows
     from flows.experiment.lineage import trace_figure, trace_window
 
     root = settings_from(preset, config, overrides).store.root
@@ -92,8 +108,10 @@ def trace(
         lines = trace_window(root, what)
     else:
         lines = trace_figure(root, None if what == "newest" else what, figure)
-    for name, value in lines:
-        typer.echo(f"{name}: {value}")
+    rows = [{"what": name, "value": value} for name, value in lines]
+    if not write_rows(rows, json=json, parquet=parquet):
+        for name, value in lines:
+            typer.echo(f"{name}: {value}")
 
 
 def doctor(
@@ -104,11 +122,17 @@ def doctor(
     deep: Annotated[
         bool, typer.Option(help="Compare index, windows and data sets with each other, too.")
     ] = False,
+    json: AsJson = False,
+    parquet: ToParquet = None,
 ) -> None:
     """Check that the store is whole; exit with 1 if it is not.
 
     Example: deaps doctor --verify
     """
+    from dataclasses import asdict
+
+    from flows.cli.output import write_rows
+
     settings = settings_from(preset, config, overrides)
     if deep:
         from flows.ingest.deep_check import check_deeply
@@ -119,10 +143,12 @@ def doctor(
 
         findings = check_store(settings.store.root, verify=verify)
     errors = sum(finding.is_error for finding in findings)
-    for finding in findings:
-        typer.echo(str(finding))
-    spare = len(findings) - errors
-    typer.echo(f"{errors} errors, {spare} spare files" if findings else "the store is whole")
+    rows = [asdict(finding) | {"is_error": finding.is_error} for finding in findings]
+    if not write_rows(rows, json=json, parquet=parquet):
+        for finding in findings:
+            typer.echo(str(finding))
+        spare = len(findings) - errors
+        typer.echo(f"{errors} errors, {spare} spare files" if findings else "the store is whole")
     if errors:
         raise typer.Exit(1)
 
@@ -132,15 +158,21 @@ def gc(
     config: Config = None,
     overrides: Overrides = None,
     dry_run: Annotated[bool, typer.Option(help="Only list what would be removed.")] = False,
+    json: AsJson = False,
+    parquet: ToParquet = None,
 ) -> None:
     """Remove window files that nothing names, and old logs.
 
     Example: deaps gc --dry-run
     """
+    from flows.cli.output import write_rows
     from storage.care.unused_files import remove_unused_files
 
     store = settings_from(preset, config, overrides).store
     removed = remove_unused_files(store.root, dry_run=dry_run, keep_logs_days=store.keep_logs_days)
+    rows = [{"path": str(path), "removed": not dry_run} for path in removed]
+    if write_rows(rows, json=json, parquet=parquet):
+        return
     for path in removed:
         typer.echo(str(path))
     typer.echo(f"{len(removed)} files {'would be ' if dry_run else ''}removed")
@@ -150,7 +182,8 @@ def status(
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
+    json: AsJson = False,
+    parquet: ToParquet = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Show stages, runs and workers until Ctrl-C.")
     ] = False,
@@ -162,7 +195,8 @@ def status(
     root = settings_from(preset, config, overrides).store.root
     if not root.is_dir():
         stop(f"no store at {root}; run deaps preprocess, or name another with --set store.root=")
-    from flows.cli.status_screen import as_json, render
+    from flows.cli.output import write_parquet
+    from flows.cli.status_screen import as_json, as_rows, render
     from flows.monitoring.status import store_status
     from flows.runtime.console import console
 
@@ -172,7 +206,9 @@ def status(
         watch_store(root, console())
         return
     state = store_status(root)
+    if parquet is not None:
+        write_parquet(as_rows(state), parquet)
     if json:
         typer.echo(as_json(state))
-    else:
+    elif parquet is None:
         console().print(render(state))

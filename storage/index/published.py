@@ -49,6 +49,7 @@ class PublishedSources(NamedTuple):
     n_windows: int
     duration_s: float | None
     truncated: bool
+    channel: str | None
     sources: tuple[SourceStamp, ...]
 
 
@@ -130,7 +131,7 @@ def _read_sources(connection: DuckDBPyConnection) -> dict[RecordingKey, Publishe
     stamps = _stamps_by_recording(connection)
     recordings = connection.execute(
         "SELECT dataset, name, recording_id, status, reason, digest, settings_digest, path, bytes, "
-        "checked_at_ns, n_windows, duration_s, truncated FROM recordings"
+        "checked_at_ns, n_windows, duration_s, truncated, channel FROM recordings"
     ).fetchall()
     statuses = {str(status): status for status in Status}
     return {

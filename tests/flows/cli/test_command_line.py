@@ -16,7 +16,7 @@ from tests.edf_files import beats, write_edf
 from tests.flows.inline import run, settings_for
 
 COMMANDS = (
-    "run", "synth", "fetch", "scan", "preprocess", "train", "evaluate", "report", "serve",
+    "init", "run", "synth", "fetch", "scan", "preprocess", "train", "evaluate", "report", "serve",
     "embed", "export", "query", "doctor", "gc", "status", "deploy", "trace", "show",
 )  # fmt: skip
 README = Path(__file__).parents[3] / "README.md"
@@ -115,7 +115,7 @@ def test_query_prints_a_table_and_csv(store: Path) -> None:
     assert "dataset  folder" in deaps("query", "FROM recordings").output
     assert "acceptable" in deaps("query", "FROM quality_by_dataset").output
     result = deaps("query", "--csv", "SELECT row, start_s FROM windows ORDER BY row")
-    assert result.output.splitlines() == ["row,start_s", "0,0.0", "1,10.0", "2,20.0"]
+    assert result.stdout.splitlines() == ["row,start_s", "0,0.0", "1,10.0", "2,20.0"]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_query_prints_a_table_and_csv(store: Path) -> None:
 def test_query_refuses_and_explains(store: Path, sql: str) -> None:
     result = deaps("query", sql)
     assert result.exit_code == 2
-    assert result.output.startswith("deaps: ")
+    assert "\ndeaps: " in result.output
     assert "Traceback" not in result.output
 
 
