@@ -35,9 +35,9 @@ def init(
         bool, typer.Option("--overwrite", help="Replace subjects.csv and deaps.toml.")
     ] = False,
 ) -> None:
-    """Look at a folder of your own recordings; write subjects.csv and deaps.toml.
+    """Start with your own recordings: subjects.csv, deaps.toml.
 
-    Files that are there already stay as they are.
+    Looks at a folder and writes both. Files that are there already stay as they are.
 
     Example: deaps init /my/recordings
     """
@@ -109,9 +109,9 @@ def scan(
     json: AsJson = False,
     parquet: ToParquet = None,
 ) -> None:
-    """Check tables, and print what preprocess would do and why, without doing it.
+    """Check tables; print what preprocess would do, and why.
 
-    It exits with 1 if a configured data set is not there.
+    It changes nothing, and exits with 1 if a configured data set is not there.
 
     Example: deaps scan --set data.shhs=/data/shhs
     """

@@ -55,30 +55,55 @@ def train(
 
 
 def embed(
-    source: Annotated[str, typer.Argument(help="A recording's file, or a data set's name.")],
-    out: Annotated[Path, typer.Option(help="Parquet file to write.")] = Path("embeddings.parquet"),
+    source: Annotated[
+        str, typer.Argument(help="A file, a record, a folder, or a data set's name.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Parquet file to write (default: SOURCE.embeddings.parquet)."),
+    ] = None,
     encoder: Encoder = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw each file, too.")] = False,
+    keep_rejected: Annotated[
+        bool, typer.Option("--all", help="Keep flat, clipped and non-finite windows.")
+    ] = False,
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
 ) -> None:
     """Write the representation of every window to Parquet.
 
-    The windows are those of a file or of a data set in the store.
+    SOURCE is an EDF, BDF, GDF, BrainVision, FIF or WFDB file (a record's
+    header, signal file or name), a folder of them, or a data set in the store.
 
-    Example: deaps embed night.edf --out night.parquet
+    Example: deaps embed night.edf --plot
     """
     settings = settings_from(preset, config, overrides)
-    from flows.embed_source import embed_source
+    from flows.embed_source import default_out, embed_source
 
-    typer.echo(f"{embed_source(settings, source, encoder, out):,} windows: {out}")
+    done = embed_source(
+        settings,
+        source,
+        encoder,
+        out or default_out(source),
+        keep_rejected=keep_rejected,
+        plot=plot,
+        say=lambda text: typer.echo(text, err=True),
+    )
+    for text in done.skipped:
+        typer.echo(f"skipped {text}", err=True)
+    typer.echo(f"{done.counts}: {done.out}")
+    for path in done.pictures:
+        typer.echo(str(path))
 
 
 def export(
     out: Annotated[Path, typer.Argument(help="File ending in .onnx, or folder for a model hub.")],
     encoder: Encoder = None,
 ) -> None:
-    """Write an encoder as ONNX, checked against torch, or as a folder for a model hub.
+    """Write an encoder as ONNX, or as a folder for a model hub.
+
+    ONNX is checked against torch.
 
     Example: deaps export encoder.onnx --encoder store/runs/RUN/encoders/step-00030000.safetensors
     """

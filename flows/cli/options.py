@@ -80,13 +80,22 @@ def settings_from(
     preset: str | None, config: Path | None, overrides: list[str] | None, *, quiet: bool = False
 ) -> Settings:
     """Return the settings that the options ask for, and say where they and the store are from."""
-    from flows.config import load_settings, name_sources
+    from flows.config import load_settings
 
     settings = load_settings(preset=preset, config=config, overrides=overrides or ())
     if not quiet:
-        sources = name_sources(preset=preset, config=config, overrides=overrides or ())
-        typer.echo(f"store: {settings.store.root}, settings: {sources}", err=True)
+        announce(settings, preset, config, overrides)
     return settings
+
+
+def announce(
+    settings: Settings, preset: str | None, config: Path | None, overrides: list[str] | None
+) -> None:
+    """Print the store and where the settings come from, on standard error."""
+    from flows.config import name_sources
+
+    sources = name_sources(preset=preset, config=config, overrides=overrides or ())
+    typer.echo(f"store: {settings.store.root}, settings: {sources}", err=True)
 
 
 def flow_arguments(

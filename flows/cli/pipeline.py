@@ -120,9 +120,10 @@ def serve(
 def deploy(
     file: Annotated[Path, typer.Option(help="Prefect's file of deployments.")] = PREFECT_FILE,
 ) -> None:
-    """Make work pools, deployments and an end for silent runs on a server.
+    """Make a Prefect server ready: pools and deployments.
 
-    The server is the one that PREFECT_API_URL names; running it again does no harm.
+    It also gives silent runs an end. The server is the one that
+    PREFECT_API_URL names; running it again does no harm.
 
     Example: deaps deploy
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -11,6 +12,13 @@ if TYPE_CHECKING:
 
 _WIDTH_ELSEWHERE = 120
 """Columns of a file or pipe, which has no width of its own."""
+
+_NARROW = 80
+
+
+def screen_width() -> int:
+    """Return the columns of the terminal, of a pipe those of a common one."""
+    return max(40, shutil.get_terminal_size((_NARROW, 24)).columns)
 
 
 def console() -> Console:

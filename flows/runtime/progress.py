@@ -77,5 +77,11 @@ class StageProgress:
                 self._last_artifact = now
                 self._update_artifact()
 
+    def move(self, done: int, total: int) -> None:
+        """Set how many are done, and of how many, where that is known only now."""
+        self.total = total
+        self._bar.update(self._row, total=total)
+        self.advance(done - self.done)
+
     def _update_artifact(self) -> None:
         move_progress(self._artifact, 100.0 * self.done / max(1, self.total))

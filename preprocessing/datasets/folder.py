@@ -40,6 +40,9 @@ _NO_LINE = SubjectLine(None, None, None, None, None)
 _SUFFIXES = (".edf", ".bdf", ".gdf", ".vhdr", ".fif")
 """Endings of files that hold a recording; a WFDB record is found by its header instead."""
 
+RECORDING_SUFFIXES = (*_SUFFIXES, ".hea")
+"""Endings of the files with which recordings are opened."""
+
 
 class Folder(DataSet):
     """EDF, EDF+, BDF, GDF, BrainVision, FIF and WFDB files anywhere below one folder.
