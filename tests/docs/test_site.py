@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,38 +13,16 @@ from docs.site_build.command_pages import commands_markdown
 from docs.site_build.formulas import with_mathml
 from docs.site_build.outside_pages import OUTSIDE, with_site_links
 from flows.cli import app
+from tests.docs.built_site import build_site
 
 ROOT = Path(__file__).parents[2]
-NO_NETWORK = """
-import socket
-
-
-def refuse(*arguments):
-    raise OSError("the site is built without network")
-
-
-socket.socket.connect = refuse
-socket.getaddrinfo = refuse
-"""
 LOADING = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src"}
 CSS_URL = re.compile(r"url\(\s*['\"]?([^)'\"]+)")
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the site in a process that cannot connect to anything."""
-    folder = tmp_path_factory.mktemp("built")
-    (folder / "sitecustomize.py").write_text(NO_NETWORK)
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder / "site"],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(folder), "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return folder / "site"
+    return build_site(tmp_path_factory.mktemp("built"))
 
 
 class Loads(HTMLParser):
