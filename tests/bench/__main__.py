@@ -28,6 +28,7 @@ BENCHES = (
     "evidence",
     "operations",
     "pools",
+    "scale",
 )
 RESULTS = Path("bench.json")
 
