@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,9 +12,8 @@ import numpy as np
 
 from storage.errors import DeapsError
 from tests.deaps.training.training_store import make_training_store
-from tests.flows.prefect_processes import BIN
-from tests.flows.tiny_project import environment
 from tests.torture.child import BrokenError, forked
+from tests.torture.commands import make_project, require_no_orphans, require_success, started
 from tests.torture.project import content_of, preprocess, require_same, require_whole, write_data
 from tests.torture.small_disk import SmallDisk
 from tests.torture.training import (
@@ -33,7 +31,7 @@ def full_disk(rng: np.random.Generator, number: int, folder: Path) -> None:
     """Fill the disk before one kind of file is written: a clear error, then completion."""
     case = CASES[number % len(CASES)]
     # In a child: the mounts are its own, and go with it.
-    forked(partial(case, rng, folder), limit_s=400)
+    forked(partial(case, rng, folder), limit_s=600)
 
 
 def _store(rng: np.random.Generator, folder: Path, *, least: float, most: float) -> None:
@@ -73,23 +71,18 @@ def _report(rng: np.random.Generator, folder: Path) -> None:
 
 def _prefect(rng: np.random.Generator, folder: Path) -> None:
     """Fill the disk of Prefect's own database: the data work completes without it."""
-    write_data(folder / "data", n=2)
-    reference = folder / "reference"
-    shutil.copytree(folder / "data", reference / "data")
-    expected = forked(partial(preprocess, reference))
-    disk = SmallDisk(folder / "home")
-    disk.when_full(partial(_command, folder), leave=int(rng.integers(0, 1_500_000)), limit_s=300)
+    disk = SmallDisk(folder / "disk")
+    expected = make_project(folder, disk.path / "home")
+    leave = int(rng.choice([0, 50_000, 500_000]))
+    disk.when_full(partial(_preprocess_with, disk.path / "home", folder), leave=leave, limit_s=450)
     forked(partial(require_whole, folder))
     forked(partial(require_same, folder, expected))
 
 
-def _command(folder: Path) -> None:
-    words = [str(BIN / "deaps"), "preprocess", "--set", f"store.root={folder / 'store'}"]
-    words += ["--set", f"data.folder={folder / 'data'}", "--set", "execution.workers=1"]
-    env = environment(PREFECT_HOME=str(folder / "home"))
-    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
-    if done.returncode != 0 or "Traceback" in done.stderr:
-        raise BrokenError(f"exit {done.returncode}: {done.stderr[-600:]}")
+def _preprocess_with(home: Path, folder: Path) -> None:
+    with started(folder, "preprocess", PREFECT_HOME=str(home)) as flow:
+        require_success(flow, folder)
+        require_no_orphans(folder)
 
 
 def _read_only(rng: np.random.Generator, folder: Path) -> None:
