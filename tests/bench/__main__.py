@@ -29,6 +29,7 @@ BENCHES = (
     "operations",
     "pools",
     "everyday",
+    "scale",
 )
 RESULTS = Path("bench.json")
 
