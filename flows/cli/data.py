@@ -234,7 +234,8 @@ def _print_summary(settings: Settings) -> None:
     from flows.runtime.console import console
     from storage.layout import index_path
 
-    console().print(render(summarise(settings.store.root)))
+    screen = console()
+    screen.print(render(summarise(settings.store.root), screen.width))
     typer.echo(f"index: {index_path(settings.store.root)}")
 
 

@@ -95,7 +95,7 @@ def show(
 
         rows = list_recordings(settings.store.root)
         if not write_rows(rows, json=json, parquet=parquet):
-            print_table(pa.Table.from_pylist(rows))
+            print_table(pa.Table.from_pylist(rows), ways="--json, --parquet FILE")
         return
     shown = draw(settings, what, encoder, out, files=files, width=screen_width())
     typer.echo("\n".join(shown.lines))
