@@ -439,6 +439,9 @@ def _explain(error: ValidationError) -> str:
 
 def _explain_one(problem: Mapping[str, Any]) -> str:
     path = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "tuple_type":
+        given = problem["input"]
+        return f'{path}: expected a list, such as {path}=["{given}"] (got {given!r})'
     if problem["type"] != "extra_forbidden":
         return f"{path}: {problem['msg']} (got {problem['input']!r})"
     *parents, key = (str(part) for part in problem["loc"])

@@ -79,7 +79,7 @@ def pick_channel(
     if not present:
         raise UnreadableRecordingError(
             f"{NO_CHANNEL}: {_closest_labels(labels)}; if one of them is the ECG, give its label "
-            "to signal.channels_add"
+            "to signal.channels_add (deaps channels FILE lists them)"
         )
     index = names.index(present[0])
     chosen = labels[index].strip()

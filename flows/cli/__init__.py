@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.data import fetch, init, preprocess, scan, synth
+from flows.cli.data import channels, fetch, init, preprocess, scan, synth
 from flows.cli.models import embed, export, train
 from flows.cli.options import exit_on_error
 from flows.cli.pipeline import deploy, evaluate, report, run, serve
@@ -23,7 +23,7 @@ app = typer.Typer(
 )
 
 _COMMANDS = (
-    *(init, run),
+    *(init, channels, run),
     *(synth, fetch, scan, preprocess, train, evaluate, report),
     *(embed, export, query, show, schema, config, trace, doctor, gc, serve, deploy, status),
 )

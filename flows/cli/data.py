@@ -70,6 +70,34 @@ def _first_look(look: FirstLook, folder: Path) -> Iterator[str]:
     yield "  deaps embed folder: 128 numbers for each 10 s, in folder.embeddings.parquet"
 
 
+def channels(
+    file: Annotated[Path, typer.Argument(help="A recording's file, or a record's name.")],
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+    json: AsJson = False,
+    parquet: ToParquet = None,
+) -> None:
+    """List the channels of a file, and which of them is read.
+
+    Labels are printed as the header has them, and stored nowhere.
+
+    Example: deaps channels night.edf
+    """
+    from flows.cli.output import write_rows
+    from preprocessing.own_files.channel_list import list_channels
+    from preprocessing.own_files.recordings import opened_file
+
+    signal = settings_from(preset, config, overrides).signal
+    rows = list_channels(opened_file(file), signal.labels())
+    if write_rows([row._asdict() for row in rows], json=json, parquet=parquet):
+        return
+    for row in rows:
+        typer.echo(f"{row.label} ({row.fs:g} Hz){': read as the ECG' if row.is_read else ''}")
+    if not any(row.is_read for row in rows):
+        typer.echo("none is read; name one: --set signal.channels_add=LABEL, or in deaps.toml")
+
+
 def synth(
     to: Annotated[Path, typer.Option(help="Folder that gets one for each data set.")] = DEMO_DATA,
     preset: Preset = None,

@@ -26,7 +26,7 @@ def recordings_at(path: Path) -> tuple[Path, list[FoundRecording]]:
         if not found:
             raise DeapsError(f"no recordings below {path}; endings are {_endings()}")
         return path, found
-    file = _opened_file(path)
+    file = opened_file(path)
     line = None
     if (table := find_table(file.parent)) is not None:
         line = read_subject_table(table, [file.name]).lines.get(file.name)
@@ -36,8 +36,14 @@ def recordings_at(path: Path) -> tuple[Path, list[FoundRecording]]:
     return file.parent, [FoundRecording(Folder.name, file.name, subject, visit, files)]
 
 
-def _opened_file(path: Path) -> Path:
-    """Return the file with which a recording is opened: of a WFDB record its header."""
+def opened_file(path: Path) -> Path:
+    """Return the file with which a recording is opened: of a WFDB record its header.
+
+    Raises
+    ------
+    DeapsError
+        If ``path`` means no recording.
+    """
     suffix = path.suffix.lower()
     if suffix in RECORDING_SUFFIXES and path.is_file():
         return path

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from flows.config import load_settings
 from preprocessing.channels import ANY_ECG, ECG_ALIASES, pick_channel, sounds_like_ecg
 from preprocessing.config import SignalSettings
+from preprocessing.own_files.channel_list import list_channels
 from preprocessing.recording import UnreadableRecordingError
+from tests.edf_files import beats, write_edf
+from tests.wfdb_files import write_record
 
 LABELS = SignalSettings().labels()
 
@@ -55,4 +61,17 @@ def test_the_reason_names_the_closest_channels_and_the_setting() -> None:
     said = str(error.value)
     assert said.startswith("no ECG channel: closest are EEG, EMG, ")
     assert "1 more, 1 of unusual names" in said
-    assert said.endswith("signal.channels_add")
+    assert said.endswith("to signal.channels_add (deaps channels FILE lists them)")
+
+
+def test_all_channels_of_a_file_are_listed_with_the_one_that_is_read(tmp_path: Path) -> None:
+    write_edf(tmp_path / "a.edf", {"EEG": beats(12), "EKG-R": beats(12)})
+    write_record(tmp_path, "r", {"V5": beats(12, 360), "MLII": beats(12, 360)})
+    assert list_channels(tmp_path / "a.edf", LABELS) == [("EEG", 125, False), ("EKG-R", 125, True)]
+    assert list_channels(tmp_path / "r.hea", LABELS) == [("V5", 360, False), ("MLII", 360, True)]
+    assert not list_channels(tmp_path / "a.edf", ("X",))[1].is_read
+
+
+def test_one_label_may_be_given_without_brackets() -> None:
+    settings = load_settings(overrides=["signal.channels_add=CARDIO"])
+    assert settings.signal.channels_add == ("CARDIO",)

@@ -17,9 +17,9 @@ from tests.edf_files import beats, write_edf
 from tests.flows.inline import run, settings_for
 
 COMMANDS = (
-    "init", "run", "synth", "fetch", "scan", "preprocess", "train", "evaluate", "report", "serve",
-    "embed", "export", "query", "doctor", "gc", "status", "deploy", "trace", "show",
-    "schema", "config",
+    "init", "channels", "run", "synth", "fetch", "scan", "preprocess", "train", "evaluate",
+    "report", "serve", "embed", "export", "query", "doctor", "gc", "status", "deploy", "trace",
+    "show", "schema", "config",
 )  # fmt: skip
 README = Path(__file__).parents[3] / "README.md"
 
