@@ -104,8 +104,9 @@ def stopping_after_a_step() -> Iterator[DelayedStop]:
     if threading.current_thread() is not threading.main_thread():
         yield delayed
         return
-    for number in _SIGNALS:
-        delayed._before[number] = signal.signal(number, delayed._receive)
+    for number in (*_SIGNALS, signal.SIGHUP):  # the last: somebody closed the terminal
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup sets it
+            delayed._before[number] = signal.signal(number, delayed._receive)
     try:
         yield delayed
     finally:
