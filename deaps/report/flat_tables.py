@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 
-from deaps.evaluation import Evaluation, ProbeOutcome, Score
+from deaps.evaluation import Evaluation, Outcome, ProbeOutcome, Score
 from deaps.report.results import (
     benchmark_title,
     dataset_label,
@@ -63,7 +63,8 @@ _CURVES = (
 def _figures(evaluation: Evaluation) -> Iterator[Row]:
     for benchmark in evaluation.benchmarks:
         about = {**_benchmark(evaluation, benchmark.name), "leaks": benchmark.leak or ""}
-        for outcome in (*benchmark.outcomes, *benchmark.probes):
+        outcomes: tuple[Outcome | ProbeOutcome, ...] = (*benchmark.outcomes, *benchmark.probes)
+        for outcome in outcomes:
             probe = outcome.probe if isinstance(outcome, ProbeOutcome) else "as in the tables"
             who = {**_representation(evaluation, outcome.representation), "classifier": probe}
             for score in outcome.scores:
