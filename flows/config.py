@@ -236,8 +236,9 @@ class ExecutionSettings(SettingsSection):
     500 Hz takes 691 MB, of any number of leads."""
 
     reports_url: str | None = None
-    """Where the store's folder ``reports`` is served, for the links in Prefect's pages; without
-    it they are file links, which open on the machine that wrote the report alone."""
+    """Where the store's folder ``reports`` is served, for the links in Prefect's pages. While
+    ``deaps serve`` runs, it serves them itself; else, without this, they are file links, which
+    browsers refuse to follow."""
 
     device: str = "auto"
     """Where to train: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``."""

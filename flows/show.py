@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from deaps.exhibits.strips import strip
 from deaps.report.figures.night_page import night_page_drawing
 from deaps.report.figures.strip_stack import strip_stack_drawing
 from deaps.report.picture import FORMATS, Drawing, write_picture
+from deaps.report.terminal import night_lines, stacked, strip_lines
 from flows.config import Settings
 from storage.errors import DeapsError
 from storage.layout import slug
@@ -37,6 +40,10 @@ _WINDOW = """
 SELECT start_s, quality::VARCHAR, stage::VARCHAR, hr_mean, time_of_day::VARCHAR
 FROM windows WHERE recording_id = $recording_id AND "row" = $row
 """
+_LIST = """
+SELECT dataset, name, subject, visit, n_windows, round(duration_s / 3600, 2) AS hours
+FROM recordings WHERE status = 'ok' AND n_windows > 0 ORDER BY dataset, name
+"""
 _TYPICAL = """
 SELECT "row" FROM passed_windows WHERE recording_id = $recording_id
 ORDER BY quality, abs(ksqi - (
@@ -47,12 +54,22 @@ ORDER BY quality, abs(ksqi - (
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A drawing with its size in pixels, its title and a name for its files."""
+    """A drawing with its size in pixels, its title and a name for its files; and as text."""
 
     draw: Drawing
     size: tuple[float, float]
     title: str
     name: str
+    lines: Callable[[int], list[str]]
+    """The same for a terminal of so many columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What was drawn: the lines for the terminal, and the files that were written."""
+
+    lines: list[str]
+    paths: list[Path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,28 +86,47 @@ class _Found:
         return f"{self.dataset}/{self.name}"
 
 
-def show(settings: Settings, what: str, encoder: Path | None, out: Path | None) -> list[Path]:
-    """Write the picture of ``what`` and return its files.
+def show(
+    settings: Settings,
+    what: str,
+    encoder: Path | None,
+    out: Path | None,
+    *,
+    files: bool = True,
+    width: int = 80,
+) -> Shown:
+    """Draw ``what``: as text for a terminal of ``width`` columns and, with ``files``, into files.
 
     ``what`` is a recording (its night), a recording with rows after a colon (those windows), or
     a subject (its visits). Without ``out`` a PNG and an SVG are written into the working folder.
     """
     root = settings.store.root
     with open_index(root) as index:
-        picture = _picture(index, root, what, encoder)
+        picture = _picture(index, root, what, encoder, files)
+    lines = [picture.title, *picture.lines(width)]
     paths = [out] if out else [Path(picture.name + ending) for ending in FORMATS]
-    for path in paths:
+    for path in paths if files else ():
         write_picture(picture.draw, picture.size, path, title=picture.title)
-    return paths
+    return Shown(lines, paths if files else [])
 
 
-def _picture(index: DuckDBPyConnection, root: Path, what: str, encoder: Path | None) -> Picture:
+def list_recordings(root: Path) -> list[dict[str, Any]]:
+    """Return what there is to show: a row for each recording with windows."""
+    with open_index(root) as index:
+        cursor = index.execute(_LIST)
+        names = [column[0] for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _picture(
+    index: DuckDBPyConnection, root: Path, what: str, encoder: Path | None, files: bool
+) -> Picture:
     if (match := _WINDOWS_OF.fullmatch(what)) and (
         found := _recordings(index, match["name"], "name")
     ):
         return _windows(index, root, found[0], [int(row) for row in match["rows"].split(",")])
     if found := _recordings(index, what, "name"):
-        return _night(index, root, found[0], encoder)
+        return _night(index, root, found[0], encoder, with_embeddings=files)
     if found := _recordings(index, what, "subject"):
         return _visits(index, root, found)
     raise DeapsError(
@@ -109,16 +145,24 @@ def _examples(index: DuckDBPyConnection) -> list[str]:
     return [name for (name,) in index.execute(sql).fetchall()]
 
 
-def _night(index: DuckDBPyConnection, root: Path, found: _Found, encoder: Path | None) -> Picture:
+def _night(
+    index: DuckDBPyConnection,
+    root: Path,
+    found: _Found,
+    encoder: Path | None,
+    *,
+    with_embeddings: bool,
+) -> Picture:
     page = night_page(
         index,
         found.recording_id,
         title=found.title,
         representation=encoder.parent.parent.name if encoder else "the shipped encoder",
-        embeddings=_embeddings(root, found, encoder),
+        embeddings=_embeddings(root, found, encoder) if with_embeddings else None,
     )
     draw, size = night_page_drawing(page)
-    return Picture(draw, size, f"{found.title}, visit {found.visit}", slug(found.name))
+    title = f"{found.title}, visit {found.visit}"
+    return Picture(draw, size, title, slug(found.name), partial(night_lines, page))
 
 
 def _embeddings(root: Path, found: _Found, encoder: Path | None) -> NDArray[np.float32]:
@@ -138,7 +182,8 @@ def _windows(index: DuckDBPyConnection, root: Path, found: _Found, rows: list[in
     strips = [_strip(index, root, found, row) for row in rows]
     draw, size = strip_stack_drawing(strips)
     listed = "-".join(map(str, rows))
-    return Picture(draw, size, found.title, f"{slug(found.name)}-{listed}")
+    name = f"{slug(found.name)}-{listed}"
+    return Picture(draw, size, found.title, name, partial(_strips_lines, strips))
 
 
 def _visits(index: DuckDBPyConnection, root: Path, found: list[_Found]) -> Picture:
@@ -151,7 +196,12 @@ def _visits(index: DuckDBPyConnection, root: Path, found: list[_Found]) -> Pictu
         strips.append(shown.model_copy(update={"caption": caption}))
     draw, size = strip_stack_drawing(strips)
     title = f"{found[0].dataset}, subject {found[0].subject}"
-    return Picture(draw, size, title, f"{slug(found[0].subject)}-visits")
+    name = f"{slug(found[0].subject)}-visits"
+    return Picture(draw, size, title, name, partial(_strips_lines, strips))
+
+
+def _strips_lines(strips: list[Strip], width: int) -> list[str]:
+    return stacked([strip_lines(strip, width) for strip in strips])
 
 
 def _strip(index: DuckDBPyConnection, root: Path, found: _Found, row: int) -> Strip:

@@ -26,7 +26,7 @@ from flows.monitoring.stage_events import log_publication, training_facts
 from flows.runtime.artifacts import leave_text
 from flows.runtime.console import say
 from flows.runtime.flow_start import start_flow
-from flows.runtime.interrupt import stopped_with_us
+from flows.runtime.interrupt import stopped_with_us, stopping_after_a_step
 from flows.runtime.orchestration import opaque, stage_task
 from flows.runtime.progress import StageProgress
 from flows.runtime.slurm import train_by_slurm
@@ -120,16 +120,25 @@ def train_to_end(folder: Path, execution: ExecutionSettings) -> None:
 
 
 def train_here(folder: Path, execution: ExecutionSettings) -> None:
-    """Train in this process, with a progress bar."""
-    from deaps.train import train_run
+    """Train in this process, with a progress bar; a signal stops it with a checkpoint."""
+    from deaps.train import TrainingStoppedError, train_run
 
     run = open_run(folder)
-    with StageProgress(f"training {run.name}", run.plan.iterations, key="training") as progress:
+    title = f"training {run.name}: steps"
+    with (
+        stopping_after_a_step() as signals,
+        StageProgress(title, run.plan.iterations, key="training") as progress,
+    ):
 
         def report(step: int, _: int, row: dict[str, float]) -> None:
             progress.advance(step - progress.done, f"loss {row['loss']:.4f}")
 
-        train_run(folder, device=execution.device, progress=report)
+        try:
+            train_run(folder, device=execution.device, progress=report, say=say, stop=signals.asked)
+        except TrainingStoppedError as error:
+            progress.stop()
+            signals.deliver(str(error))
+            raise
 
 
 def train_in_processes(folder: Path, execution: ExecutionSettings) -> None:

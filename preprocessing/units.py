@@ -19,7 +19,7 @@ def millivolts_per(unit: str) -> tuple[float, str | None]:
     A unit that is not a voltage is read as mV: the stored signal is normalised by its own
     recording, so only ``mean_mv`` and ``std_mv`` depend on it.
     """
-    key = unit.strip()
+    key = unit.strip(" \0\t")  # no other sign that looks like a space: it is damage
     for sign in _MICRO_SIGNS:
         key = key.replace(sign, "u")
     scale = _MILLIVOLTS.get(key.upper())

@@ -29,12 +29,19 @@ def replacing(path: Path, *, mode: int | None = None, fsync_folder: bool = True)
             temporary.chmod(mode)
         fsync_path(temporary)
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         for leftover in (temporary, temporary.with_name(temporary.name + ".wal")):
             leftover.unlink(missing_ok=True)
+        name_file(error, path)
         raise
     if fsync_folder:
         fsync_path(path.parent)
+
+
+def name_file(error: BaseException, path: Path) -> None:
+    """Let an error of the system say which file it is about: a full disk names none."""
+    if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+        error.filename = str(path)
 
 
 def fsync_path(path: Path) -> None:

@@ -63,7 +63,7 @@ _CURVES = (
 def _figures(evaluation: Evaluation) -> Iterator[Row]:
     for benchmark in evaluation.benchmarks:
         about = {**_benchmark(evaluation, benchmark.name), "leaks": benchmark.leak or ""}
-        outcomes: tuple[Outcome | ProbeOutcome, ...] = (*benchmark.outcomes, *benchmark.probes)
+        outcomes: list[Outcome | ProbeOutcome] = [*benchmark.outcomes, *benchmark.probes]
         for outcome in outcomes:
             probe = outcome.probe if isinstance(outcome, ProbeOutcome) else "as in the tables"
             who = {**_representation(evaluation, outcome.representation), "classifier": probe}

@@ -8,20 +8,22 @@ encoders alone: nothing resumes it, and the optimiser's state is twice as large 
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import pickle
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from deaps.models.encoder_file import EncoderFileError, check_weights, encoder_bytes
-from storage.atomic import fsync_path, replacing
+from storage.atomic import fsync_path, name_file, replacing
 from storage.digest import file_sha256
 from storage.errors import DeapsError
 from storage.layout import CHECKPOINTS_FOLDER
@@ -58,20 +60,35 @@ def save_checkpoint(
     folder = run / CHECKPOINTS_FOLDER / f"step-{step:08d}"
     temporary = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
-    save_file(_plain_weights(method), temporary / _WEIGHTS)
-    torch.save(state, temporary / _STATE)
-    digests = {name: file_sha256(temporary / name) for name in (_WEIGHTS, _STATE)}
-    about = About(step, method_name, config_digest, digests)
-    (temporary / _ABOUT).write_text(json.dumps(asdict(about), indent=1) + "\n")
-    for name in (_WEIGHTS, _STATE, _ABOUT):
-        fsync_path(temporary / name)
-    shutil.rmtree(folder, ignore_errors=True)
-    temporary.rename(folder)
+    try:
+        _write_checkpoint(temporary, About(step, method_name, config_digest, {}), method, state)
+        shutil.rmtree(folder, ignore_errors=True)
+        temporary.rename(folder)
+    except BaseException as error:
+        shutil.rmtree(temporary, ignore_errors=True)  # a full disk must not keep half of one
+        name_file(error, folder)
+        raise
     fsync_path(folder.parent)
     for old in _checkpoints(run)[:-keep]:
         shutil.rmtree(old)
     return folder
+
+
+def _write_checkpoint(folder: Path, about: About, method: nn.Module, state: dict[str, Any]) -> None:
+    # As bytes: what the libraries raise when they write to a full disk is no OSError.
+    contents = {_WEIGHTS: save(_plain_weights(method)), _STATE: _state_bytes(state)}
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+    text = json.dumps(asdict(replace(about, sha256=digests)), indent=1) + "\n"
+    folder.mkdir(parents=True)
+    for name, content in {**contents, _ABOUT: text.encode()}.items():
+        (folder / name).write_bytes(content)
+        fsync_path(folder / name)
+
+
+def _state_bytes(state: dict[str, Any]) -> bytes:
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    return buffer.getvalue()
 
 
 def load_checkpoint(

@@ -73,7 +73,7 @@ def main(store: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, chromium(Path(folder)) as tab:
         night = Path(folder) / "night.html"
         sections = numbered([night_section(store)])
-        night.write_text(html_page("Every 10 s of a night, with its quality", sections))
+        night.write_text(html_page("Every 10 s of a night, with its quality (synthetic data)", sections))
         tab.set_theme("light")
         write_picture(tab, report, REPORT_WIDTH, "header", "#table-accuracy-1", name="report.png")
         write_picture(tab, night, NIGHT_WIDTH, "header", "#night figcaption", name="night.png")
@@ -95,7 +95,7 @@ def night_section(store: Path) -> Section:
         note=f"{len(night.quality)} windows",
     )
     panels = strip_panels(strips, classes, marks)
-    caption = f"A typical window of each class (median kSQI). {PAPER_LINES}"
+    caption = f"Synthetic data. A typical window of each class (median kSQI). {PAPER_LINES}"
     figure = Figure("night-figure", caption, (course, *panels), arrangement="wide")
     return Section("night", "Quality", (figure,))
 

@@ -76,11 +76,15 @@ def synth(
 
     Example: deaps synth --to demo-data --set synth.shhs_subjects=40
     """
+    settings = settings_from(preset, config, overrides)
     from flows.runtime.dask_pool import local_workers
+    from flows.runtime.interrupt import stop_at_once
+    from flows.runtime.progress import StageProgress
     from preprocessing.synth import write_cohort
 
-    settings = settings_from(preset, config, overrides)
-    written = write_cohort(to, settings.synth, workers=local_workers(settings.execution))
+    with stop_at_once(), StageProgress("synthetic records", 0, key="synth") as bar:
+        workers = local_workers(settings.execution)
+        written = write_cohort(to, settings.synth, workers=workers, progress=bar.move)
     for name, root in written.items():
         typer.echo(f"{name}: {root}")
 
@@ -230,7 +234,8 @@ def _print_summary(settings: Settings) -> None:
     from flows.runtime.console import console
     from storage.layout import index_path
 
-    console().print(render(summarise(settings.store.root)))
+    screen = console()
+    screen.print(render(summarise(settings.store.root), screen.width))
     typer.echo(f"index: {index_path(settings.store.root)}")
 
 

@@ -37,10 +37,12 @@ def train(
     Example: deaps train --method deaps --set training.iterations=1000
     """
     from deaps.methods import find_method
+    from storage.snapshot import open_index
 
     settings = settings_from(preset, config, overrides)
     for name in method or ():
         find_method(name)
+    open_index(settings.store.root).close()  # Prefect takes seconds to start
     with flow_context(settings):
         from flows.runtime.orchestration import run_flow
         from flows.train import train as train_flow

@@ -112,7 +112,7 @@ def flow_context(settings: Settings, scan: Scan | None = None) -> Iterator[None]
 
     Import flows inside, and call them by `run_flow`: Prefect takes seconds to import and to start.
     """
-    typer.echo("starting Prefect and the workers ...", err=True)
+    typer.echo("loading Prefect ...", err=True)
     from flows.runtime.flow_start import hand_over
     from flows.runtime.interrupt import stop_at_once
 

@@ -21,6 +21,8 @@ ROWS_ASKED = _MOST_ROWS + 1
 """Rows to ask for when a table is printed: one more, to know whether there are more."""
 
 _MOST_RECORDS = 5
+_MOST_LINES = 40
+"""Lines of rows that are printed below each other; one row is printed in any case."""
 _MOST_CHARACTERS = 60
 _READABLE = 20
 """Characters that a column needs to be readable, if its values are that long; else their length."""
@@ -70,13 +72,18 @@ def require_parquet(path: Path) -> None:
                 raise DeapsError(f"{path} is not a Parquet file, so it stays; name another file")
 
 
-def print_table(table: pa.Table, *, width: int | None = None) -> None:
-    """Print the first rows as a table, or one below the other if columns would be unreadable."""
+def print_table(
+    table: pa.Table, *, width: int | None = None, ways: str = "--csv, --json, --parquet FILE"
+) -> None:
+    """Print the first rows as a table, or one below the other if columns would be unreadable.
+
+    ``ways`` are the options of the command that give all rows.
+    """
     from flows.runtime.console import console
 
     screen = console()
     if needed_width(table) > (width or screen.width):
-        _print_records(table)
+        _print_records(table, ways)
         return
     from rich import box
     from rich.table import Table
@@ -89,7 +96,7 @@ def print_table(table: pa.Table, *, width: int | None = None) -> None:
         shown.add_row(*(Text(_cell(value)) for value in row.values()))
     screen.print(shown)
     if table.num_rows > _MOST_ROWS:
-        _print_more(f"the first {_MOST_ROWS} rows")
+        _print_more(f"the first {_MOST_ROWS} rows", ways)
 
 
 def needed_width(table: pa.Table) -> int:
@@ -103,7 +110,7 @@ def needed_width(table: pa.Table) -> int:
     return total
 
 
-def _print_records(table: pa.Table) -> None:
+def _print_records(table: pa.Table, ways: str) -> None:
     from rich.text import Text
 
     from flows.runtime.console import console
@@ -111,19 +118,20 @@ def _print_records(table: pa.Table) -> None:
     screen = console()
     names = max(map(len, table.column_names))
     room = max(_READABLE, screen.width - names - 2)
-    for number, row in enumerate(table.slice(0, _MOST_RECORDS).to_pylist(), start=1):
+    most = max(1, min(_MOST_RECORDS, _MOST_LINES // table.num_columns))
+    for number, row in enumerate(table.slice(0, most).to_pylist(), start=1):
         lines = [f"row {number}"]
         for name, value in row.items():
             first, *rest = _cut(_cell(value), room)
             lines.append(f"{name:>{names}}  {first}")
             lines += [f"{'':>{names}}  {part}" for part in rest]
         screen.print(Text("\n".join([*lines, ""])))
-    if table.num_rows > _MOST_RECORDS:
-        _print_more(f"the first {_MOST_RECORDS} rows")
+    if table.num_rows > most:
+        _print_more("the first row" if most == 1 else f"the first {most} rows", ways)
 
 
-def _print_more(what: str) -> None:
-    typer.echo(f"{what}; all: --csv, --json, --parquet FILE", err=True)
+def _print_more(what: str, ways: str) -> None:
+    typer.echo(f"{what}; all: {ways}", err=True)
 
 
 def _cut(text: str, room: int) -> list[str]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from flows.ingest.scan import Scan
 
 _PREFECT_PORT = 4200
+_REPORTS_PORT = 4201
 PREFECT_FILE = Path("prefect.yaml")
 
 
@@ -39,8 +40,12 @@ def run(
     from flows.ingest.scan import scan
 
     settings = settings_from(preset, config, overrides)
-    if preset == "demo" and ensure_demo_data(settings):
-        typer.echo(f"wrote a synthetic cohort to {DEMO_DATA}", err=True)
+    if preset == "demo":
+        from flows.runtime.interrupt import stop_at_once
+
+        with stop_at_once():
+            if ensure_demo_data(settings):
+                typer.echo(f"wrote a synthetic cohort to {DEMO_DATA}", err=True)
     scanned = scan(settings)
     scanned.require_data()
     if page := _finished_page(settings, scanned):
@@ -98,20 +103,27 @@ def serve(
     port: Annotated[
         int, typer.Option(help="Port of Prefect's pages; another free one if it is taken.")
     ] = _PREFECT_PORT,
+    reports_port: Annotated[
+        int, typer.Option(help="Port of the reports; another free one if it is taken.")
+    ] = _REPORTS_PORT,
     preset: Preset = None,
     config: Config = None,
 ) -> None:
     """Offer every deployment to Prefect and run schedules.
 
-    ``prefect deployment run`` works in this folder until you stop the command.
+    ``prefect deployment run`` works in this folder until you stop the
+    command. It serves the store's reports, too, for this machine alone.
 
     Example: deaps serve --port 4200
     """
     from flows.serve import serve as serve_deployments
 
+    settings = settings_from(preset, config, None)
     serve_deployments(
-        settings_from(preset, config, None).refresh,
+        settings.refresh,
         port=port,
+        store=settings.store.root,
+        reports_port=reports_port,
         say=lambda text: typer.echo(text, err=True),
         parameters=flow_parameters(preset, config),
     )

@@ -58,26 +58,48 @@ def query(
 
 def show(
     what: Annotated[
-        str, typer.Argument(help="A recording, RECORDING:ROW, RECORDING:ROW,ROW,ROW, or a subject.")
-    ],
+        str | None,
+        typer.Argument(help="A recording, RECORDING:ROW[,ROW...], or a subject."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="PNG or SVG file to write (default: one of each).")
     ] = None,
     encoder: Annotated[
         Path | None, typer.Option(help="Encoder file (default: the one that is shipped).")
     ] = None,
+    files: Annotated[
+        bool, typer.Option("--files/--no-files", help="Whether to write picture files, too.")
+    ] = True,
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
+    json: AsJson = False,
+    parquet: ToParquet = None,
 ) -> None:
     """Draw a night, windows of it, or a subject's visits.
 
-    Example: deaps show shhs1-200001
+    It draws in the terminal, and writes a PNG and an SVG. Without WHAT it
+    lists the recordings, as a table, JSON or Parquet.
+
+    Example: deaps show shhs1-200001 --no-files
     """
     settings = settings_from(preset, config, overrides)
+    from flows.runtime.console import screen_width
+    from flows.show import list_recordings
     from flows.show import show as draw
 
-    for path in draw(settings, what, encoder, out):
+    if what is None:
+        import pyarrow as pa
+
+        from flows.cli.output import print_table, write_rows
+
+        rows = list_recordings(settings.store.root)
+        if not write_rows(rows, json=json, parquet=parquet):
+            print_table(pa.Table.from_pylist(rows), ways="--json, --parquet FILE")
+        return
+    shown = draw(settings, what, encoder, out, files=files, width=screen_width())
+    typer.echo("\n".join(shown.lines))
+    for path in shown.paths:
         typer.echo(str(path))
 
 

@@ -82,6 +82,7 @@ def preprocess_recording(job: Job, recording: FoundRecording) -> RecordingRow:
         if (written := _finished(job, row)) is not None:
             return written
         row, processed = _process(job, recording, row)
+        _require_unchanged(job.root, recording, row)
     except Exception as error:  # whatever a reader raises concerns this file alone
         why = reason(error)
         if why.startswith(NO_CHANNEL) and job.reader.reads_channels:
@@ -126,6 +127,14 @@ def reason(error: Exception) -> str:
 def _sources(root: Path, recording: FoundRecording) -> tuple[SourceFile, ...]:
     stats = [(path, stat_source(str(root), path, str(role))) for path, role in recording.files]
     return tuple(replace(stat, sha256=file_sha256(root / path)) for path, stat in stats)
+
+
+def _require_unchanged(root: Path, recording: FoundRecording, row: RecordingRow) -> None:
+    """Raise an error if a file changed after it was hashed: its windows would have a wrong name."""
+    for (path, role), before in zip(recording.files, row.sources, strict=True):
+        now = stat_source(str(root), path, str(role))
+        if role != SourceRole.SCORING and now != replace(before, sha256=now.sha256):
+            raise UnreadableRecordingError("changed while it was read; run deaps preprocess again")
 
 
 def _digest(row: RecordingRow, channel: str | None = None) -> str:

@@ -156,6 +156,7 @@ def is_small(settings: Settings, todo: Sequence[tuple[Job, FoundRecording]]) -> 
 def run_here(settings: Settings, todo: Sequence[tuple[Job, FoundRecording]]) -> ChunkResult:
     """Preprocess a few recordings in this process."""
     log, results = EventLog(settings.store.root), []
+    say(f"reading {len(todo):,} recording{'' if len(todo) == 1 else 's'} ...")
     _mark(settings).touch()
     for job, recording in todo:
         results.append(preprocess_chunk(job, [recording]))

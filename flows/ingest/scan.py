@@ -156,8 +156,8 @@ def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False
         )
     if not roots:
         raise ConfigError(
-            "no data set is configured; give one, e.g. --set data.mitdb=/path/to/it\n"
-            + describe_data_roots()
+            "no data set is configured; for your own recordings run deaps init FOLDER, or give "
+            "one of these, e.g. --set data.mitdb=/path/to/it\n" + describe_data_roots()
         )
     store = resolve_root(settings.store.root)
     identity = _index_identity(store)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,9 @@ from storage.schema import WINDOW_S, Quality
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+_TABLE_WIDTH = 110
+"""Columns of a screen that the tables need to be readable."""
 
 _DATASETS = """
 SELECT dataset,
@@ -133,14 +137,31 @@ def problem_rows(summary: Summary) -> list[dict[str, str]]:
     return rows
 
 
-def render(summary: Summary) -> RenderableType:
-    """Return the summary for a terminal."""
+def render(summary: Summary, width: int | None = None) -> RenderableType:
+    """Return the summary for a terminal; as sentences if it is too narrow for the tables."""
     from rich.console import Group
+    from rich.text import Text
 
+    if width is not None and width < _TABLE_WIDTH:
+        return Text("\n".join(_sentences(summary)))
     tables = [_table(dataset_rows(summary), "Windows")]
     if problems := problem_rows(summary):
         tables.append(_table(problems, "Set aside, flagged, missing"))
     return Group(*tables)
+
+
+def _sentences(summary: Summary) -> Iterator[str]:
+    for row in dataset_rows(summary):
+        shares = ", ".join(f"{row[quality]} {quality}" for quality in Quality)
+        yield (
+            f"{row['data set']}: {row['recordings']} recordings of {row['subjects']} subjects, "
+            f"{row['quarantined']} quarantined; {row['windows']} windows ({row['hours']} h): "
+            f"{shares}"
+        )
+    for row in problem_rows(summary):
+        counted = f", {row['recordings']} recordings" if row["recordings"] else ""
+        example = f" (e.g. {row['for example']})" if row["for example"] else ""
+        yield f"{row['']}, {row['data set']}{counted}: {row['what']}{example}"
 
 
 def _table(rows: list[dict[str, str]], title: str) -> RenderableType:

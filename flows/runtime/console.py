@@ -7,6 +7,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from flows.runtime.flow_log import log_line
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -32,7 +34,9 @@ def console() -> Console:
 def say(text: str) -> None:
     """Print a sentence on standard error, so that standard output holds results alone.
 
-    Nobody may be there to read it: a flow run outlives a worker that is killed.
+    Inside a flow run Prefect's log has it, too. Nobody may be there to read it: a flow run
+    outlives a worker that is killed.
     """
     with suppress(OSError, ValueError):
         sys.stderr.write(f"{text}\n")
+    log_line(text)

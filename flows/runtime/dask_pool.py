@@ -84,13 +84,16 @@ def worker_pool(execution: ExecutionSettings) -> Iterator[Client]:
             yield client
         return
     if execution.dask_address is not None:
+        say(f"asking the Dask scheduler at {execution.dask_address} ...")
         with _connected(execution.dask_address) as client:
             _say_address(client)
             yield client
         return
+    n_workers = local_workers(execution)
+    say(f"starting {n_workers} worker{'' if n_workers == 1 else 's'} ...")
     with dask.config.set(WORKER_SETTINGS), _environment_kept():
         cluster = LocalCluster(
-            n_workers=local_workers(execution),
+            n_workers=n_workers,
             threads_per_worker=1,
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",

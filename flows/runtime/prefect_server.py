@@ -24,6 +24,9 @@ _EMBEDDED_LOG = "embedded-server.log"
 _SERVER_MARKS = ("prefect.server", "prefect server")
 """Parts of a server's command line, started by Prefect or by us."""
 
+_ANSWER_S = 20.0
+"""How long a named server may take to answer the first question; it is asked twice."""
+
 _PORT_TAKEN, _TRIES = 3, 3
 """What a server ends with if another has its port, or if it cannot start at all: Prefect starts
 the next one for as long as its time limit allows, and we for so many times."""
@@ -64,9 +67,16 @@ def _named_server_problem() -> str | None:
     """Return why the server that ``PREFECT_API_URL`` names does not answer, None if it does."""
     from httpx import HTTPStatusError
     from prefect.client.orchestration import get_client
+    from prefect.settings import (
+        PREFECT_API_REQUEST_TIMEOUT,
+        PREFECT_CLIENT_MAX_RETRIES,
+        temporary_settings,
+    )
 
+    # Prefect would ask a server that never answers for seven minutes.
+    patience = {PREFECT_API_REQUEST_TIMEOUT: _ANSWER_S, PREFECT_CLIENT_MAX_RETRIES: 1}
     try:
-        with get_client(sync_client=True) as client:
+        with temporary_settings(patience), get_client(sync_client=True) as client:
             client.raise_for_api_version_mismatch()
     except HTTPStatusError as error:
         raise ServerError(

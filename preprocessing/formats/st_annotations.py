@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from preprocessing.formats.wfdb_annotations import read_annotation_texts
+from preprocessing.formats.wfdb_header import read_wfdb_header
 from preprocessing.scoring.draft import ScoredEvent, ScoringDraft
 from preprocessing.scoring.fitting import EPOCH_S
 from storage.schema import EventKind, OldStage
@@ -38,14 +40,11 @@ _EVENTS: dict[str, tuple[EventKind, ...]] = {
 
 def read_st_annotations(stem: Path) -> ScoringDraft:
     """Return stages and events of the record ``stem`` (its path without an ending)."""
-    import wfdb
-
-    fs = float(wfdb.rdheader(str(stem)).fs)
-    annotation = wfdb.rdann(str(stem), "st")
+    fs = read_wfdb_header(stem.with_name(f"{stem.name}.hea")).fs
     draft, unknown = ScoringDraft(), 0
-    for sample, note in zip(annotation.sample, annotation.aux_note, strict=True):
+    for sample, note in read_annotation_texts(stem.with_name(f"{stem.name}.st")):
         # The first annotation of some records is at sample 1: its epoch starts at 0.
-        start_s = float(EPOCH_S * (int(sample) // round(EPOCH_S * fs)))
+        start_s = float(EPOCH_S * (sample // round(EPOCH_S * fs)))
         for k, code in enumerate(note.rstrip("\0").split()):
             if k == 0 and code in _STAGES:
                 draft.add_old_stage(start_s, float(EPOCH_S), _STAGES[code])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preprocessing.channels import ECG_ALIASES, pick_channel
+from preprocessing.formats.wfdb_annotations import read_annotation_texts
 from preprocessing.formats.wfdb_header import (
     GAP,
     WfdbHeader,
@@ -60,15 +61,15 @@ def read_wfdb_lead(
 
 def read_rhythms(stem: Path, fs: float) -> tuple[tuple[RhythmChange, ...], tuple[str, ...]]:
     """Return the rhythm changes of ``<stem>.atr`` and notes on unknown ones; empty without it."""
-    import wfdb
-
-    if not stem.with_name(stem.name + ".atr").exists():
+    path = stem.with_name(stem.name + ".atr")
+    if not path.exists():
         return (), ("no annotation file",)
     try:
-        annotation = wfdb.rdann(str(stem), "atr")
-    except Exception:  # whatever the library raises, its text may quote the file
-        return (), ("annotation file is damaged: no labels",)
-    return rhythm_changes(annotation.sample, annotation.aux_note, fs)
+        texts = read_annotation_texts(path)
+    except UnreadableRecordingError as error:
+        return (), (f"{error}: no labels",)
+    samples, notes = zip(*texts, strict=True) if texts else ((), ())
+    return rhythm_changes(samples, notes, fs)
 
 
 def header_comments(header_path: Path) -> list[str]:

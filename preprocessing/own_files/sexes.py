@@ -68,5 +68,6 @@ def _understood(codes: Sequence[str], values: Sequence[Sex | None]) -> str | Non
         words = Counter(code for code, value in zip(codes, values, strict=True) if value is sex)
         if words:
             shown = [word.upper() if len(word) == 1 else word for word in sorted(words)]
-            parts.append(f"{', '.join(shown)} = {sex} ({words.total():,})")
+            written = "" if shown == [sex] else f"{', '.join(shown)} = "
+            parts.append(f"{written}{sex} ({words.total():,})")
     return f"sex: {'; '.join(parts)}" if parts else None

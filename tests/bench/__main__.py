@@ -28,6 +28,7 @@ BENCHES = (
     "evidence",
     "operations",
     "pools",
+    "everyday",
     "scale",
 )
 RESULTS = Path("bench.json")

@@ -21,7 +21,7 @@ import deaps.train
 from deaps.method_registry import PAPER_METHODS
 from deaps.methods.byol import Byol
 from deaps.models.encoder_file import load_encoder
-from deaps.train import NonFiniteError, train_run
+from deaps.train import NonFiniteError, TrainingStoppedError, train_run
 from deaps.training.checkpoints import encoder_files
 from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import Run, RunError, open_run
@@ -164,6 +164,42 @@ def test_stopped_run_goes_on_bit_for_bit(
         train_run(run.folder, device="cpu", progress=stop)
     assert not run.finished
     assert_same(train_run(run.folder, device="cpu"), whole)
+
+
+def test_a_training_that_is_asked_to_stop_writes_a_checkpoint_and_says_where(
+    store: Path, tmp_path: Path
+) -> None:
+    whole = train_run(make_run(store, checkpoint_every=1000).folder, device="cpu")
+    copied = Path(shutil.copytree(store, tmp_path / "copy", ignore=lambda *_: ["runs"]))
+    run = make_run(copied, checkpoint_every=1000)
+    asked = iter([False, True])
+    with pytest.raises(TrainingStoppedError, match=r"stopped at step 2 .* goes on from step 2"):
+        train_run(run.folder, device="cpu", stop=lambda: next(asked))
+    said: list[str] = []
+    assert_same(train_run(run.folder, device="cpu", say=said.append), whole)
+    assert f"run {run.name}: going on from step 2" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [1, 2])
+def test_sigterm_stops_training_processes_with_a_checkpoint(store: Path, processes: int) -> None:
+    run = make_run(store, "deaps", iterations=4000, checkpoint_every=4000, evolution_every=4000)
+    command = [
+        sys.executable, "-m", "torch.distributed.run", "--standalone",
+        f"--nproc-per-node={processes}", "-m", "deaps.train", str(run.folder), "--device=cpu",
+    ]  # fmt: skip
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    deadline = time.monotonic() + 120
+    while len(read_metrics(run.folder)) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.terminate()
+    _, said = process.communicate(timeout=60)
+    step = len(read_metrics(run.folder))
+    assert f"stopped at step {step} of 4,000" in said
+    (checkpoint,) = (run.folder / CHECKPOINTS_FOLDER).glob("step-*")
+    assert checkpoint.name == f"step-{step:08d}"
 
 
 def test_damaged_newest_checkpoint_costs_only_time(store: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from preprocessing.formats.edf import parse_edf_header
 from preprocessing.formats.nsrr_xml import read_nsrr_xml
 from preprocessing.formats.profusion_xml import read_profusion_xml
+from preprocessing.formats.wfdb_annotations import read_annotation_texts
 from preprocessing.formats.wfdb_header import read_wfdb_header
 from storage.errors import DeapsError
 
@@ -40,9 +41,16 @@ def _wfdb(path: Path) -> None:
         assert gain != 0
 
 
+def _annotations(path: Path) -> None:
+    texts = read_annotation_texts(path)
+    assert all(sample >= 0 for sample, _ in texts)
+    assert sum(len(text) for _, text in texts) <= path.stat().st_size
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
     "edf": _edf,
     "wfdb": _from_file(_wfdb, "r.hea"),
+    "annotations": _from_file(_annotations, "r.atr"),
     "nsrr": _from_file(read_nsrr_xml, "n.xml"),
     "profusion": _from_file(read_profusion_xml, "p.xml"),
 }

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -49,6 +50,12 @@ def test_a_block_that_raises_before_it_writes_leaves_nothing(tmp_path: Path) -> 
     with pytest.raises(KeyError), replacing(tmp_path / "file"):
         raise KeyError
     assert names(tmp_path) == []
+
+
+def test_an_error_of_the_system_names_the_file(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="file") as caught, replacing(tmp_path / "file"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert caught.value.filename == str(tmp_path / "file")
 
 
 @pytest.mark.parametrize("fsync_folder", [True, False])

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,10 +43,10 @@ class Tally:
         )
 
 
-def run_row(row: Row, tries: int, seed: int, folder: Path) -> Tally:
+def run_row(row: Row, numbers: Sequence[int], seed: int, folder: Path) -> Tally:
     """Try a fault some times; each try has a seed of its own, so that it can be repeated."""
-    tally, started = Tally(row, tries, seed=seed), time.monotonic()
-    for number in range(tries):
+    tally, started = Tally(row, len(numbers), seed=seed), time.monotonic()
+    for number in numbers:
         place = folder / row.name / f"try-{number}"
         place.mkdir(parents=True)
         try:
@@ -85,6 +86,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--seed", type=int, default=20260101)
     parser.add_argument("--tries", type=int, help="tries of each row instead of its own number")
+    parser.add_argument("--try", dest="numbers", help="only these tries, by comma: 4,10")
     parser.add_argument("--share", type=float, help="take about this many seconds of all rows")
     parser.add_argument("--plant", choices=planted.BUGS, help="plant a bug; the rows must fail")
     return parser.parse_args()
@@ -114,10 +116,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="torture-") as folder:
         warm_up(Path(folder) / "warm")
         for row, tries in planned(options):
-            tally = run_row(row, tries, options.seed, Path(folder))
+            numbers = (
+                [int(n) for n in options.numbers.split(",")] if options.numbers else range(tries)
+            )
+            tally = run_row(row, numbers, options.seed, Path(folder))
             print(tally.line(), flush=True)
             failures += tally.failures
-            if not options.plant:
+            if not (options.plant or options.numbers):
                 keep(tally)
     print(*failures, sep="\n")
     sys.exit(1 if failures else 0)

@@ -96,6 +96,8 @@ def _run(work: Callable[[], Any], writing: int) -> None:
     code = 0
     try:
         outcome = (False, work())
+    except BrokenError as error:
+        outcome = (True, str(error))
     except BaseException as error:
         outcome = (True, f"{type(error).__name__}: {error}\n{traceback.format_exc(limit=-4)}")
     try:

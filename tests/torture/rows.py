@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from tests.torture.bad_files import bad_edf, bad_wfdb, bad_xml
+from tests.torture.full_disk import full_disk
 from tests.torture.kills import durable_order, kill_in_preprocessing
 from tests.torture.row import Row
 from tests.torture.scans import changed_source, meeting_pipelines, odd_names, soak
+from tests.torture.servers import kill_process, without_server
 from tests.torture.store_faults import flipped_bit, hostile_sql, index_held
 from tests.torture.training import (
-    full_disk,
     kill_a_rank,
     kill_in_training,
     kill_while_writing,
@@ -22,10 +23,14 @@ ROWS = (
         kill_in_training, weight=12),
     Row("kill-rank", "kill -9 of one rank under torchrun", 10, "I9", kill_a_rank, weight=40,
         in_tests=False),
+    Row("kill-process", "kill -9 of a Dask worker, a flow, Prefect's server or a serve process, in "
+        "start-up too", 60, "I3, I4, no orphans", kill_process, weight=40, in_tests=False),
+    Row("no-server", "no network; a server that is not there, silent, broken, slow or lost", 12,
+        "the data work completes", without_server, weight=40, in_tests=False),
     Row("kill-writing", "kill -9 while the report or the embeddings are written", 20,
         "old one intact, I10", kill_while_writing, weight=4),
-    Row("full-disk", "full disk (limit of file sizes) by kind of file, and a read-only store", 6,
-        "I1, I2, clear error, completes", full_disk, weight=6),
+    Row("full-disk", "full disk by kind of file, Prefect's database too; a read-only store", 21,
+        "I1, I2, clear error, completes", full_disk, weight=20),
     Row("edf", "EDF: mutations, truncation, garbage, absurd calibration, huge counts", 3000,
         "I4, I7, equal to another reader", bad_edf, weight=0.3),
     Row("wfdb", "WFDB, Challenge .mat, label and subject tables: the same", 2000, "I4, I7",

@@ -1,15 +1,13 @@
-"""kill -9 of training, embedding and report; and disks that are full or may not be written."""
+"""kill -9 of training, embedding and report."""
 
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 
@@ -21,32 +19,30 @@ from deaps.embed import embed_dataset
 from deaps.report import write_report
 from deaps.train import train_run
 from deaps.training.checkpoints import encoder_files
-from storage.errors import DeapsError
 from tests.deaps.report.made_evaluation import made_evaluation
 from tests.deaps.training.training_store import make_run, make_training_store
 from tests.torture.child import BrokenError, Child, forked
-from tests.torture.project import content_of, preprocess, require_same, require_whole, write_data
 
 STEPS = 8
 
 
 def kill_in_training(rng: np.random.Generator, number: int, folder: Path) -> None:
     """Kill a training at any moment, or while a checkpoint is written, and let it go on."""
-    expected = _trained_without_kill(str(folder.parent / "reference"))
-    forked(partial(_prepare_run, folder))
+    expected = trained_without_kill(str(folder.parent / "reference"))
+    forked(partial(prepare_run, folder))
     for _ in range(2):
-        child = Child(partial(_train, folder, at_checkpoint=number % 2 == 1))
+        child = Child(partial(train, folder, at_checkpoint=number % 2 == 1))
         time.sleep(float(rng.uniform(0.3, 4.0)))
         child.kill()
         child.wait()
-    if forked(partial(_train, folder)) != expected:
+    if forked(partial(train, folder)) != expected:
         raise BrokenError("I9: the encoders differ from those of an uninterrupted training")
 
 
 def kill_a_rank(rng: np.random.Generator, number: int, folder: Path) -> None:
     """Kill one of two processes of torchrun, and let the training go on."""
     expected = _trained_by_two(str(folder.parent / "reference-two"))
-    forked(partial(_prepare_run, folder))
+    forked(partial(prepare_run, folder))
     command = _torchrun(folder)
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(float(rng.uniform(6, 14)))
@@ -60,7 +56,7 @@ def kill_a_rank(rng: np.random.Generator, number: int, folder: Path) -> None:
 
 def kill_while_writing(rng: np.random.Generator, number: int, folder: Path) -> None:
     """Kill the writing of a report or of embeddings: the old one stays, or the new one is whole."""
-    work, name = (_report, "index.html") if number % 2 else (_embed, "out.parquet")
+    work, name = (write_made_report, "index.html") if number % 2 else (embed, "out.parquet")
     if number % 2 == 0:
         forked(partial(make_training_store, folder / "store", 2))
     forked(partial(work, folder, 0))
@@ -76,26 +72,26 @@ def kill_while_writing(rng: np.random.Generator, number: int, folder: Path) -> N
         raise BrokenError(f"I10: {name} is neither the old one nor the new one")
 
 
-def _report(folder: Path, version: int) -> None:
+def write_made_report(folder: Path, version: int) -> None:
     evaluation = made_evaluation()
     titled = evaluation.model_copy(update={"title": f"{evaluation.title} {version}"})
     write_report(titled, folder)
 
 
-def _embed(folder: Path, version: int) -> None:
+def embed(folder: Path, version: int) -> None:
     torch.manual_seed(version)
     embed_dataset(folder / "store", "ds", Encoder(), folder / "out.parquet")
 
 
-def _prepare_run(folder: Path) -> Path:
-    if not (folder / "store").exists():
+def prepare_run(folder: Path) -> Path:
+    if not (folder / "store" / "index.duckdb").exists():
         make_training_store(folder / "store", subjects=3)
     return make_run(folder / "store", iterations=STEPS).folder
 
 
-def _train(folder: Path, *, at_checkpoint: bool = False) -> str:
+def train(folder: Path, *, at_checkpoint: bool = False) -> str:
     torch.set_num_threads(1)
-    run = _prepare_run(folder)
+    run = prepare_run(folder)
     if at_checkpoint:
         slow, fsync = time.sleep, __import__("storage.atomic").atomic.fsync_path
         import deaps.training.checkpoints as checkpoints
@@ -123,15 +119,15 @@ def hash_of(data: bytes) -> str:
 
 
 @cache
-def _trained_without_kill(folder: str) -> str:
+def trained_without_kill(folder: str) -> str:
     Path(folder).mkdir(parents=True, exist_ok=True)
-    return str(forked(partial(_train, Path(folder))))
+    return str(forked(partial(train, Path(folder))))
 
 
 @cache
 def _trained_by_two(folder: str) -> str:
     path = Path(folder)
-    forked(partial(_prepare_run, path))
+    forked(partial(prepare_run, path))
     subprocess.run(_torchrun(path), check=True, capture_output=True, timeout=200)
     return _encoders(path)
 
@@ -147,83 +143,3 @@ def _ranks(pid: int) -> list[int]:
 
     children = psutil.Process(pid).children(recursive=True)
     return [child.pid for child in children if "deaps.train" in " ".join(child.cmdline())]
-
-
-FULL = ("window file", "index", "checkpoint", "embeddings", "report", "read-only store")
-
-
-def full_disk(rng: np.random.Generator, number: int, folder: Path) -> None:
-    """Let no file grow beyond a size, or nothing be written: a clear error, then completion."""
-    match FULL[number % len(FULL)]:
-        case "window file" | "index" as what:
-            write_data(folder / "data", n=2)
-            reference = folder / "reference"
-            shutil.copytree(folder / "data", reference / "data")
-            expected = forked(partial(preprocess, reference))
-            limit = 3000 if what == "window file" else 150_000
-            _require_clear(partial(_limited, limit, partial(preprocess, folder)))
-            forked(partial(require_whole, folder))
-            forked(partial(require_same, folder, expected))
-        case "checkpoint":
-            expected = _trained_without_kill(str(folder.parent / "reference"))
-            forked(partial(_prepare_run, folder))
-            _require_clear(partial(_limited, 100_000, partial(_train, folder)))
-            if forked(partial(_train, folder)) != expected:
-                raise BrokenError("I9: another training after a full disk")
-        case "embeddings":
-            forked(partial(make_training_store, folder / "store", 2))
-            _require_kept(folder, "out.parquet", _embed, 20_000)
-        case "report":
-            _require_kept(folder, "index.html", _report, 20_000)
-        case _:
-            write_data(folder / "data", n=2)
-            expected = forked(partial(preprocess, folder))
-            os.system(f"chmod -R a-w,a+rX {folder / 'store'}; chmod a+rx {folder}")
-            (folder / "data" / "night-0.edf").unlink()
-            before = content_of(folder / "store")
-            _require_clear(partial(_as_nobody, partial(preprocess, folder)))
-            if content_of(folder / "store") != before:
-                raise BrokenError("I2: a read-only store was changed")
-            os.system(f"chmod -R u+w {folder / 'store'}")
-            forked(partial(preprocess, folder))
-            forked(partial(require_whole, folder))
-
-
-def _require_kept(folder: Path, name: str, work: Callable[[Path, int], None], limit: int) -> None:
-    forked(partial(work, folder, 0))
-    old = (folder / name).read_bytes()
-    _require_clear(partial(_limited, limit, partial(work, folder, 1)))
-    if (folder / name).read_bytes() != old:
-        raise BrokenError(f"{name} was changed by a write that failed")
-    forked(partial(work, folder, 1))
-    if (folder / name).read_bytes() == old:
-        raise BrokenError(f"{name} was not written when there was space again")
-
-
-def _limited(n_bytes: int, work: Callable[[], object]) -> str:
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, resource.RLIM_INFINITY))
-    return _error_of(work)
-
-
-def _as_nobody(work: Callable[[], object]) -> str:
-    os.setgid(65534)
-    os.setuid(65534)
-    return _error_of(work)
-
-
-def _error_of(work: Callable[[], object]) -> str:
-    """Return the words that the command line would print; other errors are faults of ours."""
-    try:
-        work()
-    except (DeapsError, OSError) as error:
-        return str(error)
-    except Exception as error:
-        words = f"{type(error).__name__}: {error}"
-        return "" if "SafetensorError" not in words and "pyarrow" not in words.lower() else words
-    return ""
-
-
-def _require_clear(work: Callable[[], str]) -> None:
-    if not forked(work):
-        raise BrokenError("a write that cannot succeed ended without a clear error")

@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import pickle
+import resource
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -49,6 +52,32 @@ def load(run: Path, method: nn.Module, said: list[str] | None = None) -> tuple[i
         config_digest="d" * 64,
         say=(said if said is not None else []).append,
     )
+
+
+@contextmanager
+def largest_file(n_bytes: int) -> Iterator[None]:
+    """Let no file grow beyond a size, as on a disk that is full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("n_bytes", [100, 60_000], ids=["weights", "state"])
+def test_full_disk_is_an_error_of_the_system_and_leaves_no_half(
+    tmp_path: Path, n_bytes: int
+) -> None:
+    method, state = nn.Linear(100, 100), {"moments": torch.zeros(100_000)}
+    save(tmp_path, 1, method)
+    with pytest.raises(OSError, match="step-00000002"), largest_file(n_bytes):
+        save_checkpoint(
+            tmp_path, 2, method=method, method_name="deaps", config_digest="d" * 64,
+            state=state, keep=2,
+        )  # fmt: skip
+    assert [path.name for path in (tmp_path / CHECKPOINTS_FOLDER).iterdir()] == ["step-00000001"]
+    assert (load(tmp_path, method) or (0, {}))[0] == 1
 
 
 def test_weights_and_state_come_back(tmp_path: Path) -> None:

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+import flows.ingest.recording as recording_module
 from flows.config import Settings
 from flows.ingest.recording import preprocess_chunk
 from flows.ingest.scan import Why, scan
+from storage.schema import RecordingRow
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import ask, one, publish_results, run, settings_for, todo
 from tests.wfdb_files import write_record
@@ -223,6 +225,27 @@ def test_file_written_while_it_was_hashed_is_looked_at_again(
     os.utime(data / "mitdb/100.dat", (now, now))
     run(settings)
     assert todo(settings) == {"100": Why.CHANGED}
+
+
+def test_windows_of_other_content_are_not_kept_under_a_hash(
+    settings: Settings, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = data / "shhs/polysomnography/edfs/shhs1/shhs1-200002.edf"
+    content, digest = path.read_bytes(), recording_module._digest
+
+    def change_after_hashing(row: RecordingRow) -> str:
+        if row.name == "shhs1-200002":
+            write_edf(path, {"ECG": beats(31, seed=9)})
+        return digest(row)
+
+    monkeypatch.setattr(recording_module, "_digest", change_after_hashing)
+    run(settings)
+    asked = "SELECT reason FROM recordings WHERE name = 'shhs1-200002'"
+    assert one(settings, asked) == "changed while it was read; run deaps preprocess again"
+    monkeypatch.undo()
+    path.write_bytes(content)
+    run(settings)
+    assert one(settings, "SELECT n_windows FROM recordings WHERE name = 'shhs1-200002'") == 2
 
 
 def test_after_the_clock_was_set_back_a_change_is_still_seen(

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,3 +64,21 @@ def test_a_process_that_is_no_server_stays_and_is_forgotten(home: Path, gone: in
     path = note(home, os.getpid(), gone)  # as if this pid had been given to another process
     assert end_stray_servers() == []
     assert not path.exists()
+
+
+def test_a_named_server_that_never_answers_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    monkeypatch.setattr(prefect_server, "_ANSWER_S", 0.5)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(5)
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/api"
+        started = time.monotonic()
+        with temporary_settings({PREFECT_API_URL: url}):
+            problem = prefect_server.server_problem()
+    assert problem is not None
+    assert problem.startswith("no Prefect server")
+    assert time.monotonic() - started < 30

@@ -1,0 +1,65 @@
+"""WFDB annotation files (``.atr``, ``.st``): the texts of annotations, and where they stand.
+
+Written from the format's description in PhysioNet's manual (annot(5)). The wfdb package never comes
+back from a file whose first text starts with ``## `` and is none of its own definitions.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from preprocessing.recording import UnreadableRecordingError
+
+_SKIP, _NUMBER, _AUX = 59, 60, 63
+_DEFINITION = "## "
+
+
+def read_annotation_texts(path: Path) -> list[tuple[int, str]]:
+    """Return the sample number and the text of every annotation that has one, in the file's order.
+
+    Texts end with a NUL in the files. Definitions about the file itself are left out.
+
+    Raises
+    ------
+    UnreadableRecordingError
+        If the file breaks off, or an annotation stands before the record's start.
+    """
+    data = path.read_bytes()
+    words = np.frombuffer(data, "<u2", len(data) // 2).tolist()
+    texts, sample, at = [], 0, 0
+    while at < len(words) and words[at]:  # a word of 0 ends the file
+        code, value = words[at] >> 10, words[at] & 0x3FF
+        at += 1
+        if code == _SKIP:
+            sample += _interval(words[at : at + 2])
+            at += 2
+        elif code == _AUX:
+            length = value & 0xFF
+            texts.append((_not_negative(sample), _text(data[2 * at :], length)))
+            at += (length + 1) // 2
+        elif code < _NUMBER:
+            sample += value
+    if at >= len(words):  # what follows is not known: the last rhythm would seem to last
+        raise UnreadableRecordingError("annotation file has no end: it is cut short")
+    return [(sample, text) for sample, text in texts if not text.startswith(_DEFINITION)]
+
+
+def _interval(words: list[int]) -> int:
+    if len(words) < 2:
+        raise UnreadableRecordingError("annotation file breaks off inside an annotation")
+    interval = words[0] << 16 | words[1]
+    return interval - (1 << 32) if interval >= 1 << 31 else interval
+
+
+def _text(data: bytes, length: int) -> str:
+    if len(data) < length:
+        raise UnreadableRecordingError("annotation file breaks off inside an annotation")
+    return data[:length].decode("latin-1")
+
+
+def _not_negative(sample: int) -> int:
+    if sample < 0:
+        raise UnreadableRecordingError("annotation file has an annotation before the record")
+    return sample
