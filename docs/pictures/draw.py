@@ -32,6 +32,7 @@ from tests.deaps.report.browser import CHROMIUM, Tab, chromium
 FOLDER = Path(__file__).parent
 REPORT_WIDTH = 980
 NIGHT_WIDTH = 800
+NIGHT_TITLE = "Every 10 s of a night, with its quality (synthetic data)"
 _TIDY = """
 document.querySelectorAll("nav").forEach((element) => element.remove());
 if (document.querySelectorAll("section").length === 1)
@@ -73,7 +74,7 @@ def main(store: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, chromium(Path(folder)) as tab:
         night = Path(folder) / "night.html"
         sections = numbered([night_section(store)])
-        night.write_text(html_page("Every 10 s of a night, with its quality", sections))
+        night.write_text(html_page(NIGHT_TITLE, sections))
         tab.set_theme("light")
         write_picture(tab, report, REPORT_WIDTH, "header", "#table-accuracy-1", name="report.png")
         write_picture(tab, night, NIGHT_WIDTH, "header", "#night figcaption", name="night.png")
@@ -95,7 +96,7 @@ def night_section(store: Path) -> Section:
         note=f"{len(night.quality)} windows",
     )
     panels = strip_panels(strips, classes, marks)
-    caption = f"A typical window of each class (median kSQI). {PAPER_LINES}"
+    caption = f"Synthetic data. A typical window of each class (median kSQI). {PAPER_LINES}"
     figure = Figure("night-figure", caption, (course, *panels), arrangement="wide")
     return Section("night", "Quality", (figure,))
 
