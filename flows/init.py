@@ -24,6 +24,8 @@ _FORMATS = {
     ".hea": "WFDB",
 }  # fmt: skip
 
+_SIGNAL_FILES = (".mat", ".dat")
+
 _CONFIG = """\
 # Written by deaps init. Every other setting has a default: deaps config lists them all.
 [data]
@@ -40,6 +42,8 @@ class FirstLook:
 
     n_recordings: int
     formats: dict[str, int]
+    without_header: list[str]
+    """Files that look like signals, but have no header that names them."""
     table: Path
     table_written: bool
     guessed: dict[str, int]
@@ -76,6 +80,7 @@ def init_folder(folder: Path, *, overwrite: bool = False) -> FirstLook:
     return FirstLook(
         n_recordings=len(found),
         formats=_formats(found),
+        without_header=_without_header(folder, found),
         table=table,
         table_written=writes_table,
         guessed=_counts(guesses),
@@ -94,12 +99,19 @@ def _nothing_found(folder: Path) -> str:
     endings = Counter(path.suffix.lower() for path in folder.rglob("*") if path.is_file())
     seen = ", ".join(f"{n:,} {ending or 'without ending'}" for ending, n in endings.most_common(4))
     hint = (
-        "; a .mat or .dat file needs its .hea header" if endings.keys() & {".mat", ".dat"} else ""
+        "; a .mat or .dat file needs its .hea header" if endings.keys() & set(_SIGNAL_FILES) else ""
     )
     return (
         f"no recordings below {folder}: formats are {', '.join(_FORMATS.values())}; "
         f"there are {seen or 'no files'}{hint}"
     )
+
+
+def _without_header(folder: Path, found: Sequence[FoundRecording]) -> list[str]:
+    used = {path for recording in found for path, _ in recording.files}
+    files = (path for path in folder.rglob("*") if path.suffix.lower() in _SIGNAL_FILES)
+    names = (path.relative_to(folder).as_posix() for path in files)
+    return sorted(name for name in names if name not in used)
 
 
 def _formats(found: Sequence[FoundRecording]) -> dict[str, int]:

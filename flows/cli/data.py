@@ -51,6 +51,10 @@ def init(
 def _first_look(look: FirstLook, folder: Path) -> Iterator[str]:
     formats = ", ".join(f"{n:,} {name}" for name, n in look.formats.items())
     yield f"{look.n_recordings:,} recordings below {folder}: {formats}"
+    if look.without_header:
+        example = look.without_header[0]
+        n = len(look.without_header)
+        yield f"{n:,} signal files have no .hea header and are not read, e.g. {example}"
     if look.table_written:
         filled = ", ".join(f"{name} of {n:,}" for name, n in look.guessed.items() if n)
         yield f"wrote {look.table}: a row for each; filled in: {filled or 'nothing but file'}"
@@ -109,7 +113,7 @@ def scan(
     config: Config = None,
     overrides: Overrides = None,
     only: Only = None,
-    verbose: Annotated[bool, typer.Option(help="Name every recording.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Name every recording.")] = False,
     json: AsJson = False,
     parquet: ToParquet = None,
 ) -> None:
@@ -143,7 +147,10 @@ def preprocess(
     only: Only = None,
     strict: Strict = False,
     verify: Annotated[
-        bool, typer.Option(help="Hash every source file, also where size and times are the same.")
+        bool,
+        typer.Option(
+            "--verify", help="Hash every source file, also where size and times are the same."
+        ),
     ] = False,
 ) -> None:
     """Bring the store up to date and publish the index.

@@ -24,7 +24,7 @@ Encoder = Annotated[
 def train(
     method: Annotated[
         list[str] | None,
-        typer.Option(help="Method to train; may be repeated (default: deaps)."),
+        typer.Option(metavar="NAME", help="Method to train; may be repeated (default: deaps)."),
     ] = None,
     preset: Preset = None,
     config: Config = None,
@@ -32,7 +32,8 @@ def train(
 ) -> None:
     """Train methods on the published snapshot.
 
-    A training that was stopped continues from its last checkpoint.
+    Ctrl-C stops a training with a checkpoint, from which the same command
+    goes on.
 
     Example: deaps train --method deaps --set training.iterations=1000
     """

@@ -19,10 +19,18 @@ if TYPE_CHECKING:
     from flows.ingest.scan import Scan
 
 Preset = Annotated[
-    str | None, typer.Option(help=f"Settings to start from: {', '.join(preset_names())}.")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help=f"Settings to start from: {', '.join(preset_names())}.",
+        autocompletion=preset_names,
+    ),
 ]
 Config = Annotated[
-    Path | None, typer.Option(help="TOML file of settings (default: deaps.toml, if there is one).")
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="TOML file of settings (default: deaps.toml, if there is one)."
+    ),
 ]
 Overrides = Annotated[
     list[str] | None,
@@ -34,7 +42,8 @@ Only = Annotated[
     list[str] | None, typer.Option(metavar="NAME", help="Only this data set; may be repeated.")
 ]
 Strict = Annotated[
-    bool, typer.Option(help="Exit with 1 if anything was quarantined, flagged or missing.")
+    bool,
+    typer.Option("--strict", help="Exit with 1 if anything was quarantined, flagged or missing."),
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the same as JSON.")]

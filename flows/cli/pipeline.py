@@ -111,7 +111,7 @@ def serve(
 ) -> None:
     """Offer every deployment to Prefect and run schedules.
 
-    ``prefect deployment run`` works in this folder until you stop the
+    Then prefect deployment run works in this folder, until you stop the
     command. It serves the store's reports, too, for this machine alone.
 
     Example: deaps serve --port 4200

@@ -118,7 +118,7 @@ def trace(
 ) -> None:
     """Name what a figure of a report, or a window, comes from.
 
-    The report ``newest`` is the last one.
+    The report newest is the last one.
 
     Example: deaps trace newest afib-transfer/deaps/accuracy
     """
@@ -162,9 +162,12 @@ def doctor(
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
-    verify: Annotated[bool, typer.Option(help="Read and hash every file, too.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read and hash every file, too.")
+    ] = False,
     deep: Annotated[
-        bool, typer.Option(help="Compare index, windows and data sets with each other, too.")
+        bool,
+        typer.Option("--deep", help="Compare index, windows and data sets with each other, too."),
     ] = False,
     json: AsJson = False,
     parquet: ToParquet = None,
@@ -201,7 +204,9 @@ def gc(
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
-    dry_run: Annotated[bool, typer.Option(help="Only list what would be removed.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only list what would be removed.")
+    ] = False,
     json: AsJson = False,
     parquet: ToParquet = None,
 ) -> None:

@@ -12,7 +12,7 @@ from preprocessing.datasets.interface import DataSet
 from preprocessing.datasets.registry import register
 from preprocessing.datasets.walk import list_files, list_folders
 from preprocessing.datasets.wfdb_dataset import wfdb_records, with_rhythms
-from preprocessing.own_files.file_names import FileNames
+from preprocessing.own_files.file_names import FileNames, same_file
 from preprocessing.own_files.subject_table import (
     COLUMNS,
     SYNONYMS,
@@ -157,7 +157,9 @@ def _event_warnings(root: Path) -> list[str]:
     if not (root / EVENTS_NAME).is_file():
         return []
     drafts, warnings = read_epoch_table(root / EVENTS_NAME)
-    unknown = sorted(drafts.keys() - set(_paths(root)))
+    paths = _paths(root)
+    others = drafts.keys() - set(paths)
+    unknown = sorted(n for n in others if not any(same_file(n, path) for path in paths))
     if unknown:
         warnings = [
             *warnings,
@@ -173,8 +175,9 @@ def _scoring_draft(root: Path, recording: FoundRecording) -> ScoringDraft | None
     path = recording.files[0][0]
     if any(role is SourceRole.SCORING for _, role in recording.files):
         drafts, _ = read_epoch_table(root / EVENTS_NAME)
-        if path in drafts:
-            return drafts[path]
+        named = path if path in drafts else next((n for n in drafts if same_file(n, path)), None)
+        if named is not None:
+            return drafts[named]
     return read_edf_annotations(root / path) if path.lower().endswith(".edf") else None
 
 

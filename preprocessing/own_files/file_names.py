@@ -41,6 +41,11 @@ class FileNames:
         return stems[near[0]] if near else None
 
 
+def same_file(text: str, path: str) -> bool:
+    """Return whether a text means the file at ``path``, but for its ending, slashes and case."""
+    return _stem(_plain(text).lower()) == _stem(path.lower())
+
+
 def _plain(text: str) -> str:
     """Return a path with slashes, without a dot or a slash before it."""
     return text.strip().replace("\\", "/").removeprefix("./").lstrip("/")

@@ -16,6 +16,7 @@ from tests.edf_files import beats, write_edf
 from tests.flows.inline import ask, run
 from tests.own_folder import write_own_folder
 from tests.planted_identities import traces, write_folder
+from tests.wfdb_files import write_record
 
 
 def deaps(*arguments: str) -> Result:
@@ -54,6 +55,14 @@ def test_a_folder_without_recordings_is_refused_with_what_is_there(tmp_path: Pat
     (tmp_path / "a.mat").write_bytes(b"x")
     with pytest.raises(DeapsError, match=r"1 \.mat; a \.mat or \.dat file needs its \.hea header"):
         init_folder(tmp_path)
+
+
+def test_signal_files_without_a_header_are_named(tmp_path: Path) -> None:
+    write_record(tmp_path / "mine", "r1", {"II": beats(12, 360)})
+    (tmp_path / "mine/lonely.mat").write_bytes(b"x")
+    output = deaps("init", "mine").output
+    assert "1 recordings below mine: 1 WFDB" in output
+    assert "1 signal files have no .hea header and are not read, e.g. lonely.mat" in output
 
 
 def test_headers_that_name_people_leave_no_trace(tmp_path: Path) -> None:

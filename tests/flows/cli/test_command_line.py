@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,35 @@ def test_no_command_is_missing_here_or_in_the_readme() -> None:
     assert {command.callback.__name__ for command in app.registered_commands} == set(COMMANDS)
     text = README.read_text()
     assert [c for c in COMMANDS if not re.search(rf"deaps {c}\b", text)] == []
+
+
+def test_every_line_of_help_fits_eighty_columns() -> None:
+    pages = {name: CliRunner(env={"COLUMNS": "80"}).invoke(app, [name, "-h"]) for name in COMMANDS}
+    assert [name for name, page in pages.items() if page.exit_code != 0] == []
+    lines = [line for page in pages.values() for line in page.output.splitlines()]
+    assert [line for line in lines if len(line) > 80] == []
+
+
+def test_the_version_is_printed() -> None:
+    assert deaps("--version").output == f"deaps {version('deaps')}\n"
+
+
+def test_a_shell_completes_commands_and_presets() -> None:
+    env = {**os.environ, "_DEAPS_COMPLETE": "complete_bash", "COMP_CWORD": "3"}
+    done = subprocess.run(
+        [Path(sys.executable).with_name("deaps")],
+        env=env | {"COMP_WORDS": "deaps scan --preset "},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == ["demo", "open", "paper"]
+
+
+def test_the_first_line_names_store_and_settings(store: Path) -> None:
+    result = deaps("query", "FROM quality_by_dataset", "--set", "store.query_seconds=5")
+    assert result.stderr.splitlines()[0] == "store: store, settings: --set"
+    assert "store:" not in result.stdout
 
 
 def test_scan_tells_what_and_why(store: Path) -> None:

@@ -175,7 +175,7 @@ def test_last_problems_of_the_log_are_shown(store: Path) -> None:
 
 def test_json_tells_the_same(store: Path) -> None:
     training(store, step=120)
-    told: dict[str, Any] = json.loads(deaps_status(store, "--json").output)
+    told: dict[str, Any] = json.loads(deaps_status(store, "--json").stdout)
     assert told["published"]["recordings"] == 2
     assert told["runs"][0]["step"] == 120
     assert told["disk_bytes"]["index"] == (store / "index.duckdb").stat().st_size

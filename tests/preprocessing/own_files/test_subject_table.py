@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from preprocessing.own_files.file_names import FileNames
+from preprocessing.own_files.file_names import FileNames, same_file
 from preprocessing.own_files.sexes import read_sexes
 from preprocessing.own_files.subject_table import SubjectLine, read_subject_table
 from preprocessing.own_files.visits import read_visits
@@ -43,6 +43,14 @@ def test_a_file_is_found_with_any_ending_or_none(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "d.edf", "../a.edf", "b.txt"])
 def test_a_name_that_means_no_recording_finds_none(text: str) -> None:
     assert FileNames(RECORDINGS).find(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [("sub/b", True), ("Sub\\B.dat", True), ("b.hea", False), ("sub/c.hea", False)],
+)
+def test_a_table_of_events_means_a_file_by_its_path(text: str, same: bool) -> None:
+    assert same_file(text, "sub/b.hea") is same
 
 
 def test_a_name_that_could_mean_two_recordings_finds_none() -> None:
