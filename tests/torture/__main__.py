@@ -71,7 +71,8 @@ def keep(tally: Tally, numbers: str | None) -> None:
     """Add the row's line to the results, with seed, code version and, if chosen, which tries."""
     facts = {
         "row": tally.row.name, "tries": tally.tries, "held": tally.held,
-        "seconds": round(tally.seconds, 1), "seed": tally.seed, "code": code_version(), "numbers": numbers,
+        "seconds": round(tally.seconds, 1), "seed": tally.seed, "numbers": numbers,
+        "code": code_version(),
         "at": time.strftime("%Y-%m-%d %H:%M"), "failures": tally.failures[:20],
     }  # fmt: skip
     with RESULTS.open("a") as file:
