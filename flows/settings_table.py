@@ -52,7 +52,8 @@ def settings_markdown() -> str:
         lines += ["| setting | default | meaning |", "| --- | --- | --- |"]
         for name, (value, text) in rows.items():
             if name.startswith(f"{section}."):
-                default = f"`{_shown(value)}`".replace("|", r"\\|")
+                shown = _shown(value).replace("|", r"\|")
+                default = f"`{shown}`" if shown else ""
                 lines.append(f"| `{name}` | {default} | {text} |")
         lines.append("")
     return "\n".join(lines)

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 _WINDOWS_OF = re.compile(r"(?P<name>.+):(?P<rows>\d+(,\d+)*)")
 
 _RECORDINGS = """
-SELECT recording_id, dataset, name, subject, visit, n_windows FROM recordings
-WHERE status = 'ok' AND n_windows > 0
+SELECT recording_id, dataset, name, subject, visit, recordings.n_windows, synthetic
+FROM recordings JOIN datasets USING (dataset)
+WHERE status = 'ok' AND recordings.n_windows > 0
   AND ({column} = $name OR dataset || '/' || {column} = $name)
 ORDER BY dataset, visit, name
 """
@@ -81,10 +82,16 @@ class _Found:
     subject: str
     visit: int
     n_windows: int
+    synthetic: bool
 
     @property
     def title(self) -> str:
-        return f"{self.dataset}/{self.name}"
+        return f"{self.dataset}/{self.name}{self.mark}"
+
+    @property
+    def mark(self) -> str:
+        """Say of a made recording that nobody was recorded."""
+        return " (synthetic)" if self.synthetic else ""
 
 
 def show(
@@ -206,7 +213,7 @@ def _visits(index: DuckDBPyConnection, root: Path, found: list[_Found]) -> Pictu
         shown = _strip(index, root, recording, row)
         caption = f"visit {recording.visit}, {recording.name}: {shown.caption}"
         strips.append(shown.model_copy(update={"caption": caption}))
-    title = f"{found[0].dataset}, subject {found[0].subject}"
+    title = f"{found[0].dataset}, subject {found[0].subject}{found[0].mark}"
     return _strips_picture(strips, title, f"{slug(found[0].subject)}-visits")
 
 

@@ -30,7 +30,11 @@ def _section(name: str, command: Any) -> str:
     if example := _EXAMPLE.search(text):
         blocks.append(f"```sh\n{' '.join(example[1].split())}\n```")
     if rows := list(_rows(command)):
-        blocks.append("\n".join(["| | | default |", "| --- | --- | --- |", *rows]))
+        blocks.append(
+            "\n".join(
+                ["| argument or option | what it does | default |", "| --- | --- | --- |", *rows]
+            )
+        )
     return "\n\n".join(blocks)
 
 

@@ -11,7 +11,7 @@ from flows.cli.models import embed, export, train
 from flows.cli.options import exit_on_error
 from flows.cli.pipeline import deploy, evaluate, report, run, serve
 from flows.cli.reference import config, schema
-from flows.cli.store import doctor, gc, query, show, status, trace
+from flows.cli.store import croissant, doctor, gc, query, show, status, trace
 
 app = typer.Typer(
     name="deaps",
@@ -25,7 +25,8 @@ app = typer.Typer(
 _COMMANDS = (
     *(init, channels, run),
     *(synth, fetch, scan, preprocess, train, evaluate, report),
-    *(embed, export, query, show, schema, config, trace, doctor, gc, serve, deploy, status),
+    *(embed, export, query, show, schema, config, trace, croissant, doctor, gc),
+    *(serve, deploy, status),
 )
 for command in _COMMANDS:
     app.command()(exit_on_error(command))

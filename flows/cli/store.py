@@ -136,6 +136,28 @@ def trace(
             typer.echo(f"{name}: {value}")
 
 
+def croissant(
+    out: Annotated[
+        Path | None, typer.Option(help="File to write (default: croissant.json in the store).")
+    ] = None,
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Describe the store in Croissant, for programs that find and load data sets.
+
+    It names data sets, columns and files, and neither people nor recordings.
+
+    Example: deaps croissant --set store.root=/data/store
+    """
+    from preprocessing.datasets import DATASETS
+    from storage.croissant import write_croissant
+
+    root = settings_from(preset, config, overrides).store.root
+    labels = {name: dataset.label for name, dataset in DATASETS.items()}
+    typer.echo(str(write_croissant(root, labels=labels, out=out)))
+
+
 def doctor(
     preset: Preset = None,
     config: Config = None,

@@ -16,12 +16,14 @@ import numpy as np
 
 from storage.care.doctor import Finding, check_store
 from storage.layout import (
+    CROISSANT_NAME,
     DIGEST_SUFFIX,
     INDEX_NAME,
     LOCK_NAME,
     LOGS_FOLDER,
     REPORTS_FOLDER,
     RUNS_FOLDER,
+    STORE_ID_NAME,
     WAL_SUFFIX,
     WINDOWS_FOLDER,
     WRITERS_LOCK_NAME,
@@ -64,8 +66,12 @@ FROM (SELECT recording_id, min_by(path, rowid) AS first FROM sources GROUP BY re
 JOIN recordings USING (recording_id) GROUP BY dataset, first HAVING count(*) > 1
 """
 _COMPARED = ("start_s", "quality", "quality4", *GATE_FLAGS)
-_KNOWN = {INDEX_NAME, INDEX_NAME + DIGEST_SUFFIX, INDEX_NAME + WAL_SUFFIX, LOCK_NAME,
-          WRITERS_LOCK_NAME, WINDOWS_FOLDER, RUNS_FOLDER, REPORTS_FOLDER, LOGS_FOLDER}  # fmt: skip
+_FLOORS_FOLDER = "floors"  # made by the benchmarks, in a package that this one may not import
+_KNOWN = {
+    *(INDEX_NAME, INDEX_NAME + DIGEST_SUFFIX, INDEX_NAME + WAL_SUFFIX, LOCK_NAME),
+    *(WRITERS_LOCK_NAME, STORE_ID_NAME, CROISSANT_NAME),
+    *(WINDOWS_FOLDER, RUNS_FOLDER, REPORTS_FOLDER, LOGS_FOLDER, _FLOORS_FOLDER),
+}
 
 
 def deep_findings(root: Path | str) -> Iterator[Finding]:

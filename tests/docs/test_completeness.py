@@ -9,7 +9,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import pytest
 import typer
 
 from flows.cli import app
@@ -17,7 +16,6 @@ from flows.config import Settings
 from flows.settings_table import settings_table
 from preprocessing.synth import DATASETS as SYNTHETIC
 from storage.snapshot import open_index
-from tests.docs.built_site import build_site
 from tests.flows.inline import run, settings_for
 
 
@@ -57,11 +55,6 @@ class Rows(HTMLParser):
             self.heads[-1] += data
         elif self._in_cell:
             self._cells[-1] += data
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_site(tmp_path_factory.mktemp("built"))
 
 
 def test_every_setting_is_described(site: Path) -> None:

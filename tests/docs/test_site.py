@@ -6,23 +6,16 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-import pytest
 import yaml
 
 from docs.site_build.command_pages import commands_markdown
 from docs.site_build.formulas import with_mathml
 from docs.site_build.outside_pages import OUTSIDE, with_site_links
 from flows.cli import app
-from tests.docs.built_site import build_site
 
 ROOT = Path(__file__).parents[2]
 LOADING = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src"}
 CSS_URL = re.compile(r"url\(\s*['\"]?([^)'\"]+)")
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_site(tmp_path_factory.mktemp("built"))
 
 
 class Loads(HTMLParser):

@@ -45,7 +45,7 @@ def test_the_bare_command_in_the_project_folder_runs_the_pipeline(tmp_path: Path
 
 def report_link(api: Api) -> str:
     """Return where the link to the report in Prefect's pages leads."""
-    (link,) = (a["data"] for a in api.find("artifacts") if a["key"] == "report")
+    (link,) = {a["data"] for a in api.find("artifacts") if a["key"] == "report"}
     match = re.search(r"\((http://127[^)]*)\)", link)
     assert match, link
     return match[1]

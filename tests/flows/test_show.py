@@ -14,6 +14,7 @@ from flows.show import list_recordings, show
 from preprocessing.config import SynthSettings
 from preprocessing.synth import DATASETS
 from storage.errors import DeapsError
+from storage.layout import SYNTHETIC_NAME
 from tests.flows.inline import run, settings_for
 
 
@@ -21,6 +22,7 @@ from tests.flows.inline import run, settings_for
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     folder = tmp_path_factory.mktemp("show")
     root = DATASETS["shhs"].write(folder / "shhs", SynthSettings(shhs_subjects=1, shhs_hours=0.25))
+    (root / SYNTHETIC_NAME).touch()
     made = settings_for(folder / "store", shhs=root)
     run(made)
     return made
@@ -52,6 +54,15 @@ def test_a_night_names_its_stages_and_events(settings: Settings, tmp_path: Path)
     text = path.read_text()
     for word in ("sleep stage", "REM", "events", "Unacceptable", "heart rate", "component 3"):
         assert word in text
+
+
+@pytest.mark.parametrize("what", ["shhs1-200001", "shhs1-200001:3", "200001"])
+def test_synthetic_recordings_say_so_in_terminal_and_picture(
+    settings: Settings, tmp_path: Path, what: str
+) -> None:
+    shown = show(settings, what, None, tmp_path / "shown.svg")
+    assert "(synthetic)" in shown.lines[0]
+    assert "(synthetic)" in (tmp_path / "shown.svg").read_text()
 
 
 @pytest.mark.parametrize("what", ["nobody", "shhs1-200001:9999", "shhs1-200001:x"])
