@@ -56,7 +56,7 @@ def run(
             from flows.runtime.orchestration import run_flow
 
             page = Path(run_flow(pipeline, **flow_arguments(preset, config, overrides)))
-    typer.echo(f"report: {page}")
+    _print_report(page)
 
 
 def evaluate(
@@ -80,7 +80,7 @@ def evaluate(
             from flows.runtime.orchestration import run_flow
 
             run_flow(evaluate_flow, **flow_arguments(preset, config, overrides))
-    typer.echo(f"report: {write_page(state.folder)}")
+    _print_report(write_page(state.folder))
 
 
 def report(
@@ -96,7 +96,16 @@ def report(
     from flows.experiment.page import find_evaluation, rewrite_page
 
     settings = settings_from(preset, config, overrides)
-    typer.echo(f"report: {rewrite_page(find_evaluation(settings.store.root, name))}")
+    _print_report(rewrite_page(find_evaluation(settings.store.root, name)))
+
+
+def _print_report(page: Path) -> None:
+    """Print where the report is, and that its data are synthetic if they are."""
+    from deaps.evaluation import read_evaluation
+
+    typer.echo(f"report: {page}")
+    if names := read_evaluation(page.parent).synthetic:
+        typer.echo(f"synthetic data, no person was recorded: {', '.join(names)}")
 
 
 def serve(

@@ -74,7 +74,7 @@ def _published_lines(published: Published) -> Iterator[tuple[str, ...]]:
     yield "in all", _counts(published.recordings, published.quarantined, published.windows)
     for dataset in published.datasets:
         counts = _counts(dataset.recordings, dataset.quarantined, dataset.windows)
-        yield dataset.dataset, counts
+        yield dataset.dataset, f"{counts}{'; synthetic' if dataset.synthetic else ''}"
 
 
 def _counts(recordings: int, quarantined: int, windows: int) -> str:

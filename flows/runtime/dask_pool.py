@@ -117,7 +117,8 @@ def _start_cluster(n_workers: int) -> LocalCluster:
                 host="127.0.0.1",
                 dashboard_address="127.0.0.1:0",
                 memory_limit=0,
-                silence_logs=logging.ERROR,
+                # A worker that fails says why to us, and we print it once, without a traceback.
+                silence_logs=logging.CRITICAL,
             )
         except RuntimeError:
             say("a worker ended while it started; starting the workers again")

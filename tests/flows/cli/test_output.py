@@ -63,3 +63,10 @@ def test_a_summary_on_a_narrow_screen_is_sentences() -> None:
         "50.0 % Barely acceptable, 0.0 % Unacceptable",
         "warning, folder: no table",
     ]
+
+
+def test_a_synthetic_data_set_says_so_in_the_summary() -> None:
+    row = {"dataset": "shhs", "recordings": 3, "subjects": 2, "windows": 10, "quarantined": 1}
+    shares = {"Excellent": 5, "Barely acceptable": 5, "Unacceptable": 0}
+    summary = Summary([row | shares | {"synthetic": True}], [], [], [])
+    assert str(render(summary, 80)).startswith("shhs (synthetic): 3 recordings")
