@@ -145,5 +145,12 @@ def _shown(folder: Path) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    try:
+        with replacing(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DeapsError(
+            f"cannot write {path} ({error.strerror}); if the recordings are read-only, link them "
+            f"into a folder of your own (ln -s {path.parent.absolute()}/* .) and run deaps "
+            "init there"
+        ) from None

@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deaps.evaluation import Strip
+from deaps.evaluation import NightPage, Strip
 from deaps.exhibits.nights import night_page
 from deaps.exhibits.strips import strip
-from deaps.report.figures.night_page import night_page_drawing
-from deaps.report.figures.strip_stack import strip_stack_drawing
-from deaps.report.picture import FORMATS, Drawing, write_picture
-from deaps.report.terminal import night_lines, stacked, strip_lines
+from deaps.terminal_pictures import night_lines, stacked, strip_lines
 from flows.config import Settings
 from storage.errors import DeapsError
 from storage.layout import slug
@@ -53,16 +50,20 @@ ORDER BY quality, abs(ksqi - (
 """
 
 
+Drawing = tuple[Callable[..., None], tuple[float, float]]
+"""What draws on an empty figure, and its size in pixels."""
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A drawing with its size in pixels, its title and a name for its files; and as text."""
+    """A picture with its title and a name for its files."""
 
-    draw: Drawing
-    size: tuple[float, float]
     title: str
     name: str
+    drawing: Callable[[], Drawing]
+    """Returns what draws it, and its size in pixels: loading matplotlib takes a second."""
     lines: Callable[[int], list[str]]
-    """The same for a terminal of so many columns."""
+    """Returns the same for a terminal of so many columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +112,17 @@ def show(
     with open_index(root) as index:
         picture = _picture(index, root, what, encoder, files)
     lines = [picture.title, *picture.lines(width)]
+    return Shown(lines, _write_files(picture, out) if files else [])
+
+
+def _write_files(picture: Picture, out: Path | None) -> list[Path]:
+    from deaps.report.picture import FORMATS, write_picture
+
     paths = [out] if out else [Path(picture.name + ending) for ending in FORMATS]
-    for path in paths if files else ():
-        write_picture(picture.draw, picture.size, path, title=picture.title)
-    return Shown(lines, paths if files else [])
+    draw, size = picture.drawing()
+    for path in paths:
+        write_picture(draw, size, path, title=picture.title)
+    return paths
 
 
 def list_recordings(root: Path) -> list[dict[str, Any]]:
@@ -167,9 +175,15 @@ def _night(
         representation=encoder.parent.parent.name if encoder else "the shipped encoder",
         embeddings=_embeddings(root, found, encoder) if with_embeddings else None,
     )
-    draw, size = night_page_drawing(page)
     title = f"{found.title}, visit {found.visit}"
-    return Picture(draw, size, title, slug(found.name), partial(night_lines, page))
+    lines = partial(night_lines, page)
+    return Picture(title, slug(found.name), partial(_night_drawing, page), lines)
+
+
+def _night_drawing(page: NightPage) -> Drawing:
+    from deaps.report.figures.night_page import night_page_drawing
+
+    return night_page_drawing(page)
 
 
 def _embeddings(root: Path, found: _Found, encoder: Path | None) -> NDArray[np.float32]:
@@ -187,10 +201,8 @@ def _windows(index: DuckDBPyConnection, root: Path, found: _Found, rows: list[in
             f"{found.title} has no window {beyond[0]}; its rows are 0 to {found.n_windows - 1}"
         )
     strips = [_strip(index, root, found, row) for row in rows]
-    draw, size = strip_stack_drawing(strips)
     listed = "-".join(map(str, rows))
-    name = f"{slug(found.name)}-{listed}"
-    return Picture(draw, size, found.title, name, partial(_strips_lines, strips))
+    return _strips_picture(strips, found.title, f"{slug(found.name)}-{listed}")
 
 
 def _visits(index: DuckDBPyConnection, root: Path, found: list[_Found]) -> Picture:
@@ -201,10 +213,18 @@ def _visits(index: DuckDBPyConnection, root: Path, found: list[_Found]) -> Pictu
         shown = _strip(index, root, recording, row)
         caption = f"visit {recording.visit}, {recording.name}: {shown.caption}"
         strips.append(shown.model_copy(update={"caption": caption}))
-    draw, size = strip_stack_drawing(strips)
     title = f"{found[0].dataset}, subject {found[0].subject}{found[0].mark}"
-    name = f"{slug(found[0].subject)}-visits"
-    return Picture(draw, size, title, name, partial(_strips_lines, strips))
+    return _strips_picture(strips, title, f"{slug(found[0].subject)}-visits")
+
+
+def _strips_picture(strips: list[Strip], title: str, name: str) -> Picture:
+    return Picture(title, name, partial(_strips_drawing, strips), partial(_strips_lines, strips))
+
+
+def _strips_drawing(strips: list[Strip]) -> Drawing:
+    from deaps.report.figures.strip_stack import strip_stack_drawing
+
+    return strip_stack_drawing(strips)
 
 
 def _strips_lines(strips: list[Strip], width: int) -> list[str]:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
+import stat
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 
 def file_sha256(path: str | PathLike[str]) -> str:
-    """Return the SHA-256 of a file's content, 64 hexadecimal digits."""
-    with Path(path).open("rb") as stream:
+    """Return the SHA-256 of a file's content, 64 hexadecimal digits.
+
+    A pipe or a device, which may never end, is an OSError.
+    """
+    with open(path, "rb", opener=_open_at_once) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "no plain file", str(path))
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting for the other end of a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def digest_of(*parts: Any) -> str:

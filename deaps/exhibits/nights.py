@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.decomposition import PCA
 
 from deaps.evaluation import NightEvent, NightPage, NightStage
 from storage.errors import DeapsError
@@ -114,6 +113,9 @@ def example_nights(index: DuckDBPyConnection, dataset: str) -> list[tuple[int, f
 def _components(
     embeddings: NDArray[np.floating], passed: NDArray[np.bool_]
 ) -> tuple[tuple[float | None, ...], ...]:
+    # Imported here: it takes half a second, and a drawing in the terminal has no components.
+    from sklearn.decomposition import PCA
+
     n = min(COMPONENTS, int(passed.sum()) - 1, embeddings.shape[1])
     if n < 1:
         return ()

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from deaps.embed import embedding_table
 from deaps.probing.examples import Windows
 from storage.atomic import replacing
+from storage.digest import file_sha256
+from storage.errors import DeapsError
+
+
+class FeatureFileError(DeapsError):
+    """A file of features that is not what was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +45,46 @@ class FeatureTable:
 
 
 def write_features(path: Path, windows: Windows, features: NDArray[np.float32]) -> None:
-    """Write the features of windows, (m, d), under a temporary name first."""
+    """Write the features of windows, (m, d), and then their digest, without which they are none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
         pq.write_table(embedding_table(windows.recording_id, windows.row, features), temporary)
+        digest = file_sha256(temporary)
+    with replacing(_digest_path(path)) as temporary:
+        temporary.write_text(f"{digest}\n", encoding="ascii")
+
+
+def has_features(path: Path) -> bool:
+    """Return whether a file of features is there, with the bytes that were written."""
+    return path.exists() and _noted_digest(path) == file_sha256(path)
 
 
 def read_features(path: Path) -> FeatureTable:
-    """Return the features in a file."""
-    with path.open("rb") as stream:  # a stream, because a name could be a pattern
-        table = pq.read_table(stream)
+    """Return the features in a file.
+
+    Raises
+    ------
+    FeatureFileError
+        If its bytes are not those that were written.
+    """
+    content = path.read_bytes()
+    if _noted_digest(path) != hashlib.sha256(content).hexdigest():
+        raise FeatureFileError(f"{path} is damaged; run deaps evaluate again, which makes it anew")
+    table = pq.read_table(pa.BufferReader(content))
     ids, rows = (table[name].to_numpy() for name in ("recording_id", "row"))
     values = table["embedding"].combine_chunks().flatten()
     features = values.to_numpy(zero_copy_only=False).reshape(len(ids), -1)
     key = Windows(ids, rows).key
     order = np.argsort(key)
     return FeatureTable(key[order], features[order])
+
+
+def _digest_path(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
+
+
+def _noted_digest(path: Path) -> str | None:
+    try:
+        return _digest_path(path).read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return None

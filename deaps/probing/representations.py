@@ -15,6 +15,7 @@ from deaps.methods import load_method
 from deaps.models.encoder import WIDTH
 from deaps.probing.examples import Windows
 from deaps.probing.feature_source import FeatureSource
+from deaps.probing.features import has_features
 from deaps.training.checkpoints import encoder_files
 from storage.digest import digest_of, file_sha256
 
@@ -71,8 +72,8 @@ def _digest(source: FeatureSource, selection: str) -> str:
 
 
 def missing_features(files: Sequence[FeatureFile]) -> list[FeatureFile]:
-    """Return the files that are not there yet."""
-    return [file for file in files if not file.path.exists()]
+    """Return the files that are not there yet, or damaged."""
+    return [file for file in files if not has_features(file.path)]
 
 
 def first_seeds(files: Iterable[FeatureFile]) -> list[FeatureFile]:

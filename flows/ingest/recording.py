@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from flows.ingest.job import Job, stat_source
+from flows.ingest.job import Job, printable, stat_source
 from flows.ingest.scoring import add_scoring
 from preprocessing.chain import ProcessedRecording, process
 from preprocessing.channels import NO_CHANNEL, canonical
@@ -126,6 +126,9 @@ def reason(error: Exception) -> str:
 
 def _sources(root: Path, recording: FoundRecording) -> tuple[SourceFile, ...]:
     stats = [(path, stat_source(str(root), path, str(role))) for path, role in recording.files]
+    if odd := [path for path, _ in stats if not (root / path).is_file()]:
+        # Opening a pipe would wait for ever.
+        raise UnreadableRecordingError(f"no plain file: {printable(Path(odd[0]).name)}")
     return tuple(replace(stat, sha256=file_sha256(root / path)) for path, stat in stats)
 
 

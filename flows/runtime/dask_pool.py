@@ -14,11 +14,12 @@ from storage.errors import DeapsError
 from storage.packages import has_package
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
     from flows.config import ExecutionSettings
 
 _PATIENCE_S = "20s"
+_STARTS = 3
 
 WORKER_SETTINGS = {
     # Workers read through memory maps, whose pages Dask would count as theirs.
@@ -40,6 +41,10 @@ WORKER_SETTINGS = {
     # A recording that kills its worker this often is set aside instead of tried for ever.
     "distributed.scheduler.allowed-failures": 2,
 }
+
+
+class WorkersError(DeapsError):
+    """The workers of this machine do not start."""
 
 
 class NoSchedulerError(DeapsError):
@@ -75,9 +80,11 @@ def worker_pool(execution: ExecutionSettings) -> Iterator[Client]:
     """Yield a Dask client; a local cluster is started and stopped with it."""
     # Imported here: a run with nothing to do starts no workers, and Dask takes 0.5 s.
     import dask
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
     logging.getLogger("distributed").setLevel(logging.ERROR)
+    # Its tracebacks are about workers that died, which is said and mended here.
+    logging.getLogger("distributed.nanny").setLevel(logging.CRITICAL)
     if execution.cluster == "slurm" and execution.dask_address is None:
         with slurm_workers(execution, WORKER_SETTINGS) as client:
             _say_address(client)
@@ -92,17 +99,32 @@ def worker_pool(execution: ExecutionSettings) -> Iterator[Client]:
     n_workers = local_workers(execution)
     say(f"starting {n_workers} worker{'' if n_workers == 1 else 's'} ...")
     with dask.config.set(WORKER_SETTINGS), _environment_kept():
-        cluster = LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            memory_limit=0,
-            silence_logs=logging.ERROR,
-        )
+        cluster = _start_cluster(n_workers)
         with cluster, Client(cluster) as client:
             _say_address(client)
             yield client
+
+
+def _start_cluster(n_workers: int) -> LocalCluster:
+    """Start workers here; if one dies while it starts, which ends them all, start again."""
+    from distributed import LocalCluster
+
+    for _ in range(_STARTS):
+        try:
+            return LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                memory_limit=0,
+                silence_logs=logging.ERROR,
+            )
+        except RuntimeError:
+            say("a worker ended while it started; starting the workers again")
+    raise WorkersError(
+        f"workers ended while they started, {_STARTS} times; look for a lack of memory, or lower "
+        f"execution.workers (now {n_workers})"
+    )
 
 
 def _connected(address: str) -> Client:

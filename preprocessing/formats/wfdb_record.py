@@ -62,7 +62,7 @@ def read_wfdb_lead(
 def read_rhythms(stem: Path, fs: float) -> tuple[tuple[RhythmChange, ...], tuple[str, ...]]:
     """Return the rhythm changes of ``<stem>.atr`` and notes on unknown ones; empty without it."""
     path = stem.with_name(stem.name + ".atr")
-    if not path.exists():
+    if not path.is_file():  # a pipe would be waited for
         return (), ("no annotation file",)
     try:
         texts = read_annotation_texts(path)

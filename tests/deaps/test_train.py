@@ -300,3 +300,31 @@ def test_killed_training_goes_on_bit_for_bit(store: Path, tmp_path: Path, proces
     assert not run.finished
     assert torchrun(run, processes).returncode == 0
     assert_same(run, whole)
+
+
+@pytest.mark.parametrize(("given", "device"), [((), "auto"), (("--device", "cpu"), "cpu")])
+def test_a_process_of_torchrun_trains_the_folder_it_is_given(
+    monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...], device: str
+) -> None:
+    """And a signal asks for the end: the next step is the last."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    calls: list[tuple[Path, dict[str, Any]]] = []
+    stopped: list[bool] = []
+
+    def train(folder: Path, **options: Any) -> None:
+        calls.append((folder, options))
+        for number in handlers:
+            stopped.append(options["stop"]())
+            signal.raise_signal(number)
+        stopped.append(options["stop"]())
+
+    monkeypatch.setattr(deaps.train, "train_run", train)
+    monkeypatch.setattr(sys, "argv", ["train", "runs/some", *given])
+    try:
+        deaps.train.main()
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    ((folder, options),) = calls
+    assert (folder, options["device"]) == (Path("runs/some"), device)
+    assert stopped == [False, True, True]

@@ -57,6 +57,19 @@ def test_a_folder_without_recordings_is_refused_with_what_is_there(tmp_path: Pat
         init_folder(tmp_path)
 
 
+def test_a_folder_that_cannot_be_written_is_refused_with_a_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_edf(tmp_path / "mine/a.edf", {"ECG": beats(12)})
+
+    def read_only(path: Path, *_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("flows.init.replacing", read_only)
+    with pytest.raises(DeapsError, match=r"cannot write mine/subjects\.csv \(Permission denied\)"):
+        init_folder(Path("mine"))
+
+
 def test_signal_files_without_a_header_are_named(tmp_path: Path) -> None:
     write_record(tmp_path / "mine", "r1", {"II": beats(12, 360)})
     (tmp_path / "mine/lonely.mat").write_bytes(b"x")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -27,3 +28,10 @@ def test_what_json_cannot_hold_is_refused() -> None:
         digest_of(float("nan"))
     with pytest.raises(TypeError, match="Path is not JSON serializable"):
         digest_of(Path("x"))
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_has_no_digest(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="no plain file"):
+        file_sha256(tmp_path / "pipe")

@@ -67,11 +67,12 @@ def code_version() -> str:
     return done.stdout.strip() or "unknown"
 
 
-def keep(tally: Tally) -> None:
-    """Add the row's line to the results, with seed and code version."""
+def keep(tally: Tally, numbers: str | None) -> None:
+    """Add the row's line to the results, with seed, code version and, if chosen, which tries."""
     facts = {
         "row": tally.row.name, "tries": tally.tries, "held": tally.held,
-        "seconds": round(tally.seconds, 1), "seed": tally.seed, "code": code_version(),
+        "seconds": round(tally.seconds, 1), "seed": tally.seed, "numbers": numbers,
+        "code": code_version(),
         "at": time.strftime("%Y-%m-%d %H:%M"), "failures": tally.failures[:20],
     }  # fmt: skip
     with RESULTS.open("a") as file:
@@ -86,7 +87,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--seed", type=int, default=20260101)
     parser.add_argument("--tries", type=int, help="tries of each row instead of its own number")
-    parser.add_argument("--try", dest="numbers", help="only these tries, by comma: 4,10")
+    parser.add_argument("--try", dest="numbers", help="only these tries: 4,10 or 8-15")
     parser.add_argument("--share", type=float, help="take about this many seconds of all rows")
     parser.add_argument("--plant", choices=planted.BUGS, help="plant a bug; the rows must fail")
     return parser.parse_args()
@@ -105,6 +106,15 @@ def planned(options: argparse.Namespace) -> list[tuple[Row, int]]:
     return [(row, max(1, min(row.tries, int(each_s / row.weight)))) for row in shared]
 
 
+def chosen(text: str) -> list[int]:
+    """Return the numbers of tries that a text such as 4,8-10 names."""
+    numbers: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
+
+
 def main() -> None:
     """Run the rows; exit with 1 if anything did not hold."""
     options = arguments()
@@ -116,14 +126,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="torture-") as folder:
         warm_up(Path(folder) / "warm")
         for row, tries in planned(options):
-            numbers = (
-                [int(n) for n in options.numbers.split(",")] if options.numbers else range(tries)
-            )
+            numbers = chosen(options.numbers) if options.numbers else range(tries)
             tally = run_row(row, numbers, options.seed, Path(folder))
             print(tally.line(), flush=True)
             failures += tally.failures
-            if not (options.plant or options.numbers):
-                keep(tally)
+            if not options.plant:
+                keep(tally, options.numbers)
     print(*failures, sep="\n")
     sys.exit(1 if failures else 0)
 

@@ -41,7 +41,7 @@ ROWS = (
     Row("meeting", "two pipelines at once, lock of a dead process, clock moved, coarse times", 25,
         "I1, I6", meeting_pipelines, weight=3),
     Row("names", "odd names and links", 60, "I4, I11", odd_names, weight=1.5),
-    Row("bit-flips", "one bit flipped in a window file, index, checkpoint, encoder file", 100,
+    Row("bit-flips", "one bit flipped in a window file, index, checkpoint, features, encoder", 100,
         "noticed before use", flipped_bit, weight=1.5),
     Row("index-held", "a user holds the index open, reading or writing, killed or closed", 20,
         "I6, index readable after", index_held, weight=4),

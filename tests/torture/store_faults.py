@@ -16,6 +16,8 @@ import numpy as np
 import torch
 
 from deaps import Encoder, load_encoder
+from deaps.probing.examples import Windows
+from deaps.probing.features import has_features, read_features, write_features
 from deaps.training.checkpoints import load_checkpoint, save_checkpoint, save_encoder
 from storage.care.doctor import check_store
 from storage.errors import DeapsError
@@ -26,7 +28,7 @@ from tests.edf_files import beats, write_edf
 from tests.torture.child import BrokenError, forked
 from tests.torture.project import any_of, broken_invariants, content_of, preprocess, write_data
 
-KINDS = ("window file", "index", "checkpoint", "encoder file")
+KINDS = ("window file", "index", "checkpoint", "features", "encoder file")
 
 
 def flipped_bit(rng: np.random.Generator, number: int, folder: Path) -> None:
@@ -54,6 +56,10 @@ def _prepare(kind: str, folder: Path) -> None:
                 folder, step, method=torch.nn.Linear(40, 40), method_name="m",
                 config_digest="d", state={"step": step}, keep=2,
             )  # fmt: skip
+    elif kind == "features":
+        windows = Windows(np.zeros(50, np.int32), np.arange(50, dtype=np.int32))
+        features = np.random.default_rng(0).normal(size=(50, 16)).astype(np.float32)
+        write_features(folder / "f.parquet", windows, features)
     else:
         about = {"architecture": "encoder", "settings": "{}"}
         save_encoder(folder / "e.safetensors", Encoder(), about)
@@ -68,6 +74,8 @@ def _victim(rng: np.random.Generator, kind: str, folder: Path) -> Path:
         case "checkpoint":
             files = ["weights.safetensors", "state.pt"]
             return folder / "checkpoints" / "step-00000002" / files[int(rng.integers(2))]
+        case "features":
+            return folder / "f.parquet"
         case _:
             return folder / "e.safetensors"
 
@@ -87,6 +95,9 @@ def _noticed(kind: str, folder: Path) -> bool:
                 say=lambda _: None,
             )  # fmt: skip
             return loaded is not None and loaded[0] == 1
+        case "features":
+            path = folder / "f.parquet"
+            return _raises(lambda: read_features(path)) and not has_features(path)
         case _:
             return _raises(lambda: load_encoder(folder / "e.safetensors"))
 

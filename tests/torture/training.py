@@ -8,10 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
+import psutil
 import torch
 
 from deaps import Encoder
@@ -21,6 +23,7 @@ from deaps.train import train_run
 from deaps.training.checkpoints import encoder_files
 from tests.deaps.report.made_evaluation import made_evaluation
 from tests.deaps.training.training_store import make_run, make_training_store
+from tests.flows.prefect_processes import wait_for
 from tests.torture.child import BrokenError, Child, forked
 
 STEPS = 8
@@ -45,10 +48,17 @@ def kill_a_rank(rng: np.random.Generator, number: int, folder: Path) -> None:
     forked(partial(prepare_run, folder))
     command = _torchrun(folder)
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(float(rng.uniform(6, 14)))
-    for pid in _ranks(process.pid)[:1]:
-        os.kill(pid, signal.SIGKILL)
+    ranks = wait_for(lambda: len(_ranks(process.pid)) == 2 and _ranks(process.pid))
+    if number % 2:  # in the middle: a checkpoint is there, or being written
+        wait_for(lambda: process.poll() is not None or _has_checkpoint(folder))
+        time.sleep(float(rng.uniform(0, 0.5)))
+    else:
+        time.sleep(float(rng.uniform(0, 8)))
+    with suppress(ProcessLookupError):
+        os.kill(ranks[int(rng.integers(2))], signal.SIGKILL)
     process.wait(120)
+    if left := [pid for pid in ranks if psutil.pid_exists(pid)]:
+        raise BrokenError(f"orphans: {len(left)} of two processes outlive torchrun")
     subprocess.run(command, check=False, capture_output=True, timeout=200)
     if _encoders(folder) != expected:
         raise BrokenError("I9: the encoders differ from those of an uninterrupted training")
@@ -138,8 +148,10 @@ def _torchrun(folder: Path) -> list[str]:
     return [sys.executable, "-m", "torch.distributed.run", *options, str(run), "--device=cpu"]
 
 
-def _ranks(pid: int) -> list[int]:
-    import psutil
+def _has_checkpoint(folder: Path) -> bool:
+    return any((folder / "store" / "runs").glob("*/checkpoints/step-*"))
 
+
+def _ranks(pid: int) -> list[int]:
     children = psutil.Process(pid).children(recursive=True)
     return [child.pid for child in children if "deaps.train" in " ".join(child.cmdline())]

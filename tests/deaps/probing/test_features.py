@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from deaps.probing.examples import Windows, average_windows
-from deaps.probing.features import read_features, write_features
+from deaps.probing.features import (
+    FeatureFileError,
+    has_features,
+    read_features,
+    write_features,
+)
 
 WINDOWS = Windows(np.array([7, 7, 2], np.int32), np.array([1, 0, 5], np.int32))
 FEATURES = np.arange(6, dtype=np.float32).reshape(3, 2)
@@ -32,3 +37,23 @@ def test_unknown_values_are_left_out_of_the_mean() -> None:
     features = np.array([[1, np.nan], [3, np.nan], [np.nan, 5]])
     found = average_windows(features, np.array([0, 0, 1]))
     np.testing.assert_equal(found, [[2, np.nan], [np.nan, 5]])
+
+
+@pytest.mark.parametrize("at", [100, -20])
+def test_a_changed_bit_is_noticed_and_the_file_made_anew(tmp_path: Path, at: int) -> None:
+    path = tmp_path / "f.parquet"
+    write_features(path, WINDOWS, FEATURES)
+    assert has_features(path)
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+    assert not has_features(path)
+    with pytest.raises(FeatureFileError, match="run deaps evaluate again"):
+        read_features(path)
+
+
+def test_features_without_their_digest_are_none(tmp_path: Path) -> None:
+    path = tmp_path / "f.parquet"
+    write_features(path, WINDOWS, FEATURES)
+    path.with_name("f.parquet.sha256").unlink()
+    assert not has_features(path)

@@ -380,6 +380,18 @@ def test_broken_annotations_leave_the_signal(tmp_path: Path) -> None:
     assert one(settings, "SELECT status FROM recordings") == "ok"
 
 
+@pytest.mark.timeout(20)
+def test_pipe_among_the_files_is_not_waited_for(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    write_record(data, "r", {"II": beats(30, 360)})
+    os.mkfifo(data / "r.atr")
+    settings = settings_for(tmp_path / "store", folder=data)
+    run(settings)
+    assert ask(settings, "SELECT status, notes FROM recordings") == [
+        ("ok", ["no annotation file"])
+    ]
+
+
 def test_store_whose_path_is_a_pattern_is_refused_before_any_work(tmp_path: Path) -> None:
     settings = settings_for(tmp_path / "st[1]", folder=tmp_path)
     with pytest.raises(DeapsError, match="pattern"):

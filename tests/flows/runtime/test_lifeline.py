@@ -19,7 +19,7 @@ import subprocess, sys, threading, time
 from flows.runtime.lifeline import TiedSubprocess
 def start():
     command = [sys.executable, "-m", "http.server", "--bind=127.0.0.1", "0"]
-    child = TiedSubprocess().Popen(command)
+    child = TiedSubprocess().Popen(command, stdout=subprocess.DEVNULL)  # our end is closed soon
     print(child.pid, flush=True)
 thread = threading.Thread(target=start)  # as Prefect starts its own
 thread.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from deaps.evaluation import NightPage, NightStage, Strip
-from deaps.report.terminal import night_lines, strip_lines
+from deaps.terminal_pictures import night_lines, strip_lines
 
 
 def night(**changes: object) -> NightPage:
