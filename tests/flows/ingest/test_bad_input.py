@@ -387,9 +387,7 @@ def test_pipe_among_the_files_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(data / "r.atr")
     settings = settings_for(tmp_path / "store", folder=data)
     run(settings)
-    assert ask(settings, "SELECT status, notes FROM recordings") == [
-        ("ok", ["no annotation file"])
-    ]
+    assert ask(settings, "SELECT status, notes FROM recordings") == [("ok", ["no annotation file"])]
 
 
 def test_store_whose_path_is_a_pattern_is_refused_before_any_work(tmp_path: Path) -> None:
