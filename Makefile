@@ -34,6 +34,7 @@ demo: venv
 
 docs: venv
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "open site/index.html; its search needs a server: python3 -m http.server --bind 127.0.0.1 --directory site"
 
 pictures: venv
 	$(BIN)/python -m docs.pictures.draw demo-store

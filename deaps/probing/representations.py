@@ -17,7 +17,9 @@ from deaps.probing.examples import Windows
 from deaps.probing.feature_source import FeatureSource
 from deaps.probing.features import has_features
 from deaps.training.checkpoints import encoder_files
+from deaps.training.run_folder import Run
 from storage.digest import digest_of, file_sha256
+from storage.errors import DeapsError
 
 FLOORS_FOLDER = "floors"
 _FEATURES_FOLDER = "features"
@@ -54,7 +56,7 @@ def run_files(
 ) -> Iterator[FeatureFile]:
     """Yield the file of a run's last encoder and, with ``every_step``, those of earlier ones."""
     run, selection = finished.run, digest_of(windows.key.tolist())
-    encoders = dict(encoder_files(run.folder))
+    encoders = _encoders(run)
     last = max(encoders)
     for step, encoder in encoders.items():
         if step != last and not every_step:
@@ -65,6 +67,17 @@ def run_files(
         )
         at = None if step == last else step
         yield FeatureFile(*finished.trained.key, at, source, path)
+
+
+def _encoders(run: Run) -> dict[int, Path]:
+    """Return a run's encoders by step; a finished run has at least its last one."""
+    encoders = dict(encoder_files(run.folder))
+    if not encoders:
+        raise DeapsError(
+            f"run {run.name} has no encoder in {run.folder}: its folder was removed or emptied; "
+            "run deaps train and then deaps evaluate again"
+        )
+    return encoders
 
 
 def _digest(source: FeatureSource, selection: str) -> str:
@@ -151,9 +164,11 @@ def joined_name(method: str) -> str:
 
 def _trained_run(finished: FinishedRun) -> TrainedRun:
     run = finished.run
-    _, encoder = max(encoder_files(run.folder))
+    encoders = _encoders(run)
     return TrainedRun(
-        name=run.name, seed=finished.trained.key.seed, encoder_sha256=file_sha256(encoder)
+        name=run.name,
+        seed=finished.trained.key.seed,
+        encoder_sha256=file_sha256(encoders[max(encoders)]),
     )
 
 

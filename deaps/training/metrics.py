@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,6 +13,8 @@ from storage.atomic import replacing
 if TYPE_CHECKING:
     from torch import Tensor
     from torch.utils.tensorboard import SummaryWriter
+
+ExceptHook = Callable[["threading.ExceptHookArgs"], object]
 
 LINES_NAME = "metrics.jsonl"
 TABLE_NAME = "metrics.parquet"
@@ -112,7 +116,25 @@ def _board(folder: Path, resume_step: int) -> SummaryWriter | None:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return None
+    threading.excepthook = _leave_writers_errors(threading.excepthook)
     return SummaryWriter(str(folder), purge_step=resume_step + 1)
+
+
+def _leave_writers_errors(hook: ExceptHook) -> ExceptHook:
+    """Return a hook that prints no traceback of TensorBoard's thread when a disk is full.
+
+    The same error is raised where a row is written, and printed there in one line.
+    """
+    if getattr(hook, "leaves_writers_errors", False):
+        return hook
+
+    def quiet(arguments: threading.ExceptHookArgs) -> None:
+        is_writer = type(arguments.thread).__module__.startswith("tensorboard.")
+        if not (is_writer and issubclass(arguments.exc_type, OSError)):
+            hook(arguments)
+
+    quiet.leaves_writers_errors = True  # type: ignore[attr-defined]
+    return quiet
 
 
 def _write_table(path: Path, rows: list[dict[str, Any]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -76,7 +77,7 @@ def exit_on_error(command: Callable[P, None]) -> Callable[P, None]:
 def _describe(error: OSError) -> str:
     if error.strerror is None:
         return str(error)
-    return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    return f"{error.strerror}: {os.fsdecode(error.filename)}" if error.filename else error.strerror
 
 
 def stop(message: str) -> NoReturn:

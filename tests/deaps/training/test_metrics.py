@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -52,6 +53,22 @@ def test_tensorboard_gets_every_value(tmp_path: Path) -> None:
     write_steps(tmp_path, 1, 3)
     events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
     assert [event.step for event in events.Scalars("loss")] == [1, 2, 3]
+
+
+def test_folder_that_is_removed_is_one_error_and_no_traceback(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(FileNotFoundError):
+        write_into_removed_folder(tmp_path / "run")
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def write_into_removed_folder(folder: Path) -> None:
+    with MetricsLog(folder) as log:
+        log.write({"step": 1, "loss": 1.0})
+        shutil.rmtree(folder)
+        for step in range(2, 1000):
+            log.write({"step": step, "loss": 1.0})
 
 
 def test_equal_rows_have_no_spread_and_no_rank() -> None:
