@@ -23,8 +23,10 @@ SELECT dataset,
        coalesce(sum(n), 0)::BIGINT AS windows,
        coalesce(sum(excellent), 0)::BIGINT AS "Excellent",
        coalesce(sum(barely), 0)::BIGINT AS "Barely acceptable",
-       coalesce(sum(unacceptable), 0)::BIGINT AS "Unacceptable"
+       coalesce(sum(unacceptable), 0)::BIGINT AS "Unacceptable",
+       bool_or(synthetic) AS synthetic
 FROM recordings
+JOIN (SELECT dataset, synthetic FROM datasets) USING (dataset)
 LEFT JOIN (
     SELECT recording_id,
            count(*) AS n,
@@ -89,14 +91,15 @@ def dataset_rows(summary: Summary) -> list[dict[str, str]]:
     """Return the main table's cells as text, a total below."""
     rows = list(summary.datasets)
     if len(rows) > 1:
-        numbers = [key for key in rows[0] if key != "dataset"]
-        rows.append({"dataset": "total"} | {k: sum(row[k] for row in rows) for k in numbers})
+        numbers = [key for key in rows[0] if key not in ("dataset", "synthetic")]
+        total = {key: sum(row[key] for row in rows) for key in numbers}
+        rows.append({"dataset": "total", "synthetic": False} | total)
     return [_cells(row) for row in rows]
 
 
 def _cells(row: dict[str, Any]) -> dict[str, str]:
     cells = {
-        "data set": row["dataset"],
+        "data set": row["dataset"] + (" (synthetic)" if row["synthetic"] else ""),
         "recordings": f"{row['recordings']:,}",
         "subjects": f"{row['subjects']:,}",
         "windows": f"{row['windows']:,}",
