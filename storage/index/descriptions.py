@@ -154,6 +154,7 @@ SPECIAL = {
     "results.code": "Version of deaps, and a digest of its source files.",
     "results.sources": "Source files of the snapshot.",
     "results.sources_sha256": "SHA-256 of their SHA-256s, sorted, a line each.",
+    "results.synthetic": "Whether some data are synthetic; NULL in reports of older versions.",
     "snapshot.snapshot_id": "Digest of recordings, windows and settings.",
     "snapshot.content_digest": "Digest of everything but times and ids.",
     "snapshot.schema_version": "Version of these tables.",
