@@ -227,9 +227,14 @@ def window_files(folder: Path) -> dict[Path, int]:
 
 
 def workers(pid: int) -> list[psutil.Process]:
-    """Return the Dask workers below a process: children of its nannies that use memory."""
+    """Return the Dask workers below a process: children of its nannies that use memory.
+
+    Where setproctitle is installed, Dask names them.
+    """
     family = psutil.Process(pid).children(recursive=True)
-    spawned = [p for p in family if "multiprocessing.spawn" in " ".join(p.cmdline())]
+    commands = {p: " ".join(p.cmdline()) for p in family}
+    names = ("multiprocessing.spawn", "dask worker")
+    spawned = [p for p, command in commands.items() if any(name in command for name in names)]
     return sorted(spawned, key=lambda p: p.memory_info().rss, reverse=True)
 
 
