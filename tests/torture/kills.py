@@ -21,12 +21,12 @@ from tests.torture import planted
 from tests.torture.child import BrokenError, Child, forked
 from tests.torture.project import preprocess, require_same, require_whole, write_data
 
-POINTS = ("temporary written", "before rename", "after rename", "before publish", "after publish")
+POINTS = ("after publish", "temporary written", "before rename", "after rename", "before publish")
 
 
 def kill_in_preprocessing(rng: np.random.Generator, number: int, folder: Path) -> None:
     """Kill the stage at a named point (two tries of five) or at any moment, then complete it."""
-    expected = _reference(str(folder.parent / "reference"))
+    expected, takes_s = _reference(str(folder.parent / "reference"))
     write_data(folder / "data")
     if number % 3 == 0:  # something is published already, and one recording is new
         new = folder / "data" / "night-0.edf"
@@ -34,12 +34,14 @@ def kill_in_preprocessing(rng: np.random.Generator, number: int, folder: Path) -
         forked(partial(preprocess, folder))
         (folder / "later.edf").rename(new)
     if number % 5 < 2:
-        point, nth = POINTS[number % len(POINTS)], int(rng.integers(1, 4))
+        # Two of five tries, so that all points take turns.
+        point, nth = POINTS[(number // 5 * 2 + number % 5) % len(POINTS)], int(rng.integers(1, 4))
         work = partial(_killing_itself, point, nth, folder)
         Child(work).wait()
     else:
         child = Child(partial(_planted, folder))
-        time.sleep(float(rng.uniform(0, 0.9)))
+        # Beyond the end, too: how long a run takes depends on the machine.
+        time.sleep(float(rng.uniform(0, 1.3 * takes_s)))
         child.kill()
         child.wait()
     forked(partial(require_whole, folder))
@@ -69,12 +71,13 @@ def durable_order(rng: np.random.Generator, number: int, folder: Path) -> None:
 
 
 @cache
-def _reference(folder: str) -> str:
-    """Return the snapshot of an uninterrupted run."""
+def _reference(folder: str) -> tuple[str, float]:
+    """Return the snapshot of an uninterrupted run, and how long it took."""
     path = Path(folder)
     if not (path / "data").exists():
         write_data(path / "data")
-    return str(forked(partial(preprocess, path)))
+    started = time.monotonic()
+    return str(forked(partial(preprocess, path))), time.monotonic() - started
 
 
 def _planted(folder: Path) -> str:

@@ -45,8 +45,10 @@ def test_microvolts_become_millivolts(tmp_path: Path) -> None:
     np.testing.assert_allclose(read_edf_lead(path).signal, beats(20), atol=1e-3)
 
 
-def test_unknown_unit_is_read_as_millivolts_and_noted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unit", ["furlong", "mV \xa0"])
+def test_unknown_unit_is_read_as_millivolts_and_noted(tmp_path: Path, unit: str) -> None:
     path = write_edf(tmp_path / "x.edf", {"ECG": beats(20)}, unit="furlong")
+    path.write_bytes(path.read_bytes().replace(b"furlong ", unit.encode("latin-1").ljust(8)))
     assert read_edf_lead(path).notes == ("unknown unit read as mV",)
 
 
