@@ -32,7 +32,7 @@ def draw_recording(
 ) -> list[Path]:
     """Draw a recording from start to end, as PNG and SVG."""
     from deaps.exhibits.nights import compose_night
-    from deaps.report.figures.night_page import night_page_drawing
+    from deaps.report.figures.recordings.night_page import night_page_drawing
     from deaps.report.picture import FORMATS, write_picture
     from storage.layout import slug
 

@@ -109,7 +109,7 @@ def _server(port: int, say: Say) -> Iterator[None]:
     log = prefect_home() / "server.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as stream:
-        process = subprocess.Popen(  # noqa: S603 - our own interpreter
+        process = subprocess.Popen(
             tied_command(
                 [
                     sys.executable,

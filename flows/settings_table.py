@@ -106,8 +106,8 @@ def _docstring(node: ast.stmt) -> str | None:
 
 
 def _model(annotation: Any) -> type[BaseModel]:
-    assert isinstance(annotation, type)  # noqa: S101 - a section is a class
-    assert issubclass(annotation, BaseModel)  # noqa: S101
+    if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+        raise TypeError(f"a section of settings must be a model, not {annotation!r}")
     return annotation
 
 

@@ -181,7 +181,7 @@ def _night(
 
 
 def _night_drawing(page: NightPage) -> Drawing:
-    from deaps.report.figures.night_page import night_page_drawing
+    from deaps.report.figures.recordings.night_page import night_page_drawing
 
     return night_page_drawing(page)
 
@@ -222,7 +222,7 @@ def _strips_picture(strips: list[Strip], title: str, name: str) -> Picture:
 
 
 def _strips_drawing(strips: list[Strip]) -> Drawing:
-    from deaps.report.figures.strip_stack import strip_stack_drawing
+    from deaps.report.figures.recordings.strip_stack import strip_stack_drawing
 
     return strip_stack_drawing(strips)
 

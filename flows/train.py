@@ -32,7 +32,7 @@ from flows.runtime.progress import StageProgress
 from flows.runtime.slurm import train_by_slurm
 from storage.errors import DeapsError
 from storage.layout import RUNS_FOLDER
-from storage.locks import training_lock
+from storage.locking.locks import training_lock
 from storage.publish import republish
 
 _FOLLOW_EVERY_S = 2.0
@@ -184,7 +184,7 @@ def train_beside_others(folder: Path, execution: ExecutionSettings) -> None:
 def _run_process(command: list[str], follow: Callable[[], None] = lambda: None) -> None:
     """Run a training process to its end, calling ``follow`` now and then."""
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(command, env=env) as process, stopped_with_us(process):  # noqa: S603 - our own interpreter
+    with subprocess.Popen(command, env=env) as process, stopped_with_us(process):
         while process.poll() is None:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_FOLLOW_EVERY_S)

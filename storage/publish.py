@@ -31,7 +31,7 @@ from storage.index.results import collect_runs_and_results
 from storage.index.subject_rows import canonical_subjects
 from storage.index_digest import published_digests, write_digests
 from storage.layout import index_path, index_wal_path, resolve_root
-from storage.locks import publisher_lock
+from storage.locking.locks import publisher_lock
 from storage.packages import installed_versions
 from storage.schema import SCHEMA_VERSION, DatasetRow, RecordingRow, Scoring, Status, SubjectRow
 from storage.snapshot import IndexMissingError, Snapshot, hide_progress

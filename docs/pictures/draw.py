@@ -17,8 +17,8 @@ import numpy as np
 from PIL import Image
 
 from deaps.evaluation import PAGE_NAME, Strip
-from deaps.report.figures.night import Night, night_plot
-from deaps.report.figures.strips import strip_plot, strip_range
+from deaps.report.figures.recordings.night import Night, night_plot
+from deaps.report.figures.recordings.strips import strip_plot, strip_range
 from deaps.report.page import html_page
 from deaps.report.parts import Figure, Panel, Section, numbered
 from deaps.report.sections.strips import PAPER_LINES

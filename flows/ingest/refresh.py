@@ -34,7 +34,7 @@ from flows.runtime.shared_store import warn_of_locks
 from preprocessing.recording import FoundRecording
 from storage.index.identity import RecordingKey
 from storage.layout import IN_PROCESS_MARK
-from storage.locks import writer_lock
+from storage.locking.locks import writer_lock
 from storage.schema import RecordingRow, Status
 from storage.snapshot import Snapshot
 

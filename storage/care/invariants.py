@@ -107,7 +107,7 @@ def windows_agree(store: Path, connection: DuckDBPyConnection) -> Iterator[Findi
     names = ", ".join(f'"{name}"' for name in ("row", *_COMPARED))
     for number, dataset, name, path, std_mv in recordings:
         rows = connection.execute(
-            f'SELECT {names} FROM windows WHERE recording_id = ? ORDER BY "row"',  # noqa: S608 - our own names
+            f'SELECT {names} FROM windows WHERE recording_id = ? ORDER BY "row"',
             [number],
         ).fetchall()
         try:
@@ -153,7 +153,7 @@ def written_texts(store: Path) -> Iterator[tuple[str, str]]:
     """Yield (where, text) of all that the store says in words: index, logs, runs and reports."""
     with reading_index(index_path(store)) as connection:
         for table in ("snapshot", "datasets", "recordings", "sources"):
-            rows = connection.execute(f"SELECT t::VARCHAR FROM {table} t").fetchall()  # noqa: S608 - our own names
+            rows = connection.execute(f"SELECT t::VARCHAR FROM {table} t").fetchall()
             yield from ((f"{INDEX_NAME}, table {table}", text) for (text,) in rows)
     for folder in (LOGS_FOLDER, RUNS_FOLDER, REPORTS_FOLDER):
         for path in sorted((store / folder).rglob("*")):

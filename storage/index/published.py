@@ -144,7 +144,7 @@ def _read_sources(connection: DuckDBPyConnection) -> dict[RecordingKey, Publishe
 
 def _read_datasets(connection: DuckDBPyConnection) -> list[DatasetRow]:
     fields = ", ".join(DatasetRow.__slots__)
-    rows = connection.execute(f"SELECT {fields} FROM datasets").fetchall()  # noqa: S608 - our own names
+    rows = connection.execute(f"SELECT {fields} FROM datasets").fetchall()
     named = (dict(zip(DatasetRow.__slots__, row, strict=True)) for row in rows)
     return [DatasetRow(**row | {"warnings": tuple(row["warnings"])}) for row in named]
 
