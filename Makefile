@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: help venv demo pictures test test-all lint bench torture clean
+.PHONY: help venv demo docs pictures test test-all lint bench torture clean
 
 help:
 	@echo "make venv      create $(VENV) with every pinned package"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-all  the same with the slow tests"
 	@echo "make bench     measure the figures of docs/performance.md; writes bench.json"
 	@echo "make torture   attack the store with every fault of docs/reliability.md (ONLY=row,row for some); up to 3 hours"
+	@echo "make docs      build the site into site/, without network, warnings as errors"
 	@echo "make pictures  draw the pictures of the README from the demo (needs chromium)"
 	@echo "make clean     remove the demo's data and store"
 
@@ -30,6 +31,10 @@ demo: venv
 	$(BIN)/deaps query --preset demo "FROM quality_by_dataset"
 	$(BIN)/deaps query --preset demo "SELECT method, benchmark, value, low, high FROM results WHERE metric = 'accuracy'"
 	$(BIN)/deaps run --preset demo
+
+docs: venv
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "open site/index.html; its search needs a server: python3 -m http.server --bind 127.0.0.1 --directory site"
 
 pictures: venv
 	$(BIN)/python -m docs.pictures.draw demo-store
@@ -54,4 +59,4 @@ torture: venv
 	$(BIN)/python -m tests.torture --only "$(ONLY)"
 
 clean:
-	rm -rf demo-data demo-store bench.json
+	rm -rf demo-data demo-store bench.json site

@@ -130,6 +130,7 @@ class TfcSettings(SettingsSection):
     """TF-C."""
 
     temperature: Positive = 0.2
+    """Of its losses."""
     jitter: Positive = 0.8
     """Standard deviation of the noise added in time."""
     bins_changed: Fraction = 0.1

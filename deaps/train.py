@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -43,11 +44,22 @@ from deaps.training.trained_on import keep_trained_on, read_trained_on
 from storage.errors import DeapsError
 from storage.windows.mmap_cache import raise_open_file_limit
 
+_STOPPED = 130
+"""Exit code of a process that a signal stopped."""
+
 Progress = Callable[[int, int, dict[str, float]], None]
 """Called with the steps done, the steps in all, and the last row of metrics."""
 
 Say = Callable[[str], None]
 """Takes a line for people."""
+
+
+Stop = Callable[[], bool]
+"""Returns whether the training has been asked to stop after the step it is at."""
+
+
+class TrainingStoppedError(DeapsError):
+    """Somebody stopped the training; its checkpoint is written."""
 
 
 class NonFiniteError(DeapsError):
@@ -74,10 +86,16 @@ def train_run(
     device: str = "auto",
     progress: Progress | None = None,
     say: Say | None = None,
+    stop: Stop = lambda: False,
 ) -> Run:
     """Train the run in ``folder`` to its end and return it; a finished run is left alone.
 
     ``say`` takes sentences for people; by default they go to standard error.
+
+    Raises
+    ------
+    TrainingStoppedError
+        If ``stop`` returned True after a step, and the checkpoint of that step is written.
     """
     say = say or _say_on_stderr
     run = open_run(folder)
@@ -90,7 +108,7 @@ def train_run(
         done = resume(state, say)
         with open_loader(state, done, say) as loader:
             if rank == 0:
-                train_rank_zero(state, loader, done, progress)
+                train_rank_zero(state, loader, done, progress, stop)
             else:
                 # The same steps with the same weights; only the first process writes.
                 for _ in take_steps(state, loader, done):
@@ -99,7 +117,11 @@ def train_run(
 
 
 def train_rank_zero(
-    state: TrainingState, loader: BatchLoader, done: int, progress: Progress | None
+    state: TrainingState,
+    loader: BatchLoader,
+    done: int,
+    progress: Progress | None,
+    stop: Stop = lambda: False,
 ) -> None:
     """Take all steps and write metrics, encoders, checkpoints and, last, the run's end."""
     run, plan = state.run, state.run.plan
@@ -119,8 +141,14 @@ def train_rank_zero(
             elif step % training.evolution_every == 0:
                 keep_earlier_encoder(state, step)
             # None of the last step: the run is finished in a moment, and never goes on.
-            if step % training.checkpoint_every == 0 and step < total:
+            stops = stop()
+            if (step % training.checkpoint_every == 0 or stops) and step < total:
                 keep_checkpoint(state, step)
+            if stops and step < total:
+                raise TrainingStoppedError(
+                    f"run {run.name}: stopped at step {step:,} of {total:,}; the same command "
+                    f"goes on from step {step:,}"
+                )
     finish_run(run, device=str(state.device), processes=state.world)
     remove_checkpoints(run.folder)  # after the mark: a kill in between must not cost the training
 
@@ -322,12 +350,23 @@ def process_group() -> Iterator[tuple[int, int]]:
 
 
 def main() -> None:
-    """Train the run in a folder; what each of torchrun's processes executes."""
+    """Train the run in a folder; what each of torchrun's processes executes.
+
+    Ctrl-C and SIGTERM stop it after the step it is at, with a checkpoint.
+    """
     parser = argparse.ArgumentParser(prog="python -m deaps.train", description=main.__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--device", default="auto")
     arguments = parser.parse_args()
-    train_run(arguments.folder, device=arguments.device)
+    asked: list[int] = []
+    # The first process stops; the others take the same steps until it is gone.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: asked.append(number))
+    try:
+        train_run(arguments.folder, device=arguments.device, stop=lambda: bool(asked))
+    except TrainingStoppedError as error:
+        _say_on_stderr(str(error))
+        os._exit(_STOPPED)  # torch's threads may wait for the other processes
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -236,8 +236,9 @@ class ExecutionSettings(SettingsSection):
     500 Hz takes 691 MB, of any number of leads."""
 
     reports_url: str | None = None
-    """Where the store's folder ``reports`` is served, for the links in Prefect's pages; without
-    it they are file links, which open on the machine that wrote the report alone."""
+    """Where the store's folder ``reports`` is served, for the links in Prefect's pages. While
+    ``deaps serve`` runs, it serves them itself; else, without this, they are file links, which
+    browsers refuse to follow."""
 
     device: str = "auto"
     """Where to train: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``."""
@@ -300,13 +301,43 @@ def load_settings(
     ConfigError
         If a preset, file, section, key or value is not known or not of its type.
     """
+    merged: dict[str, Any] = {}
+    for _, values in _layers(preset, config, overrides):
+        merged = _layer(merged, values)
+    return _validated(merged)
+
+
+def name_sources(
+    *, preset: str | None = None, config: Path | None = None, overrides: Iterable[str] = ()
+) -> str:
+    """Return where settings come from, in words, e.g. ``preset demo, 2 times --set``."""
+    names = [name for name, _ in _layers(preset, config, ())]
+    n_typed = len(list(overrides))
+    typed = [] if not n_typed else ["--set" if n_typed == 1 else f"{n_typed} times --set"]
+    return ", ".join([*names, *typed]) or "defaults"
+
+
+def setting_origins(
+    *, preset: str | None = None, config: Path | None = None, overrides: Iterable[str] = ()
+) -> Callable[[str], str]:
+    """Return a function from ``section.key`` to where its value comes from."""
+    layers = _layers(preset, config, overrides)
+    return lambda key: next(
+        (name for name, values in reversed(layers) if _sets(values, key)), "default"
+    )
+
+
+def _layers(
+    preset: str | None, config: Path | None, overrides: Iterable[str]
+) -> list[tuple[str, dict[str, Any]]]:
+    """Return the values of each source with its name, the ones that win last."""
     file = config or (default_config() if preset is None else None)
     values = _read_toml(file) if file else {}
     base = preset or values.pop("preset", None)
-    merged = _layer(_read_preset(base) if base else {}, values)
-    for override in overrides:
-        merged = _layer(merged, parse_override(override))
-    return _validated(merged)
+    layers = [(f"preset {base}", _read_preset(base))] if base else []
+    if file:
+        layers.append((str(file), values))
+    return layers + [("--set", parse_override(override)) for override in overrides]
 
 
 def overridden(settings: Settings, overrides: Iterable[str]) -> Settings:
@@ -408,6 +439,9 @@ def _explain(error: ValidationError) -> str:
 
 def _explain_one(problem: Mapping[str, Any]) -> str:
     path = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "tuple_type":
+        given = problem["input"]
+        return f'{path}: expected a list, such as {path}=["{given}"] (got {given!r})'
     if problem["type"] != "extra_forbidden":
         return f"{path}: {problem['msg']} (got {problem['input']!r})"
     *parents, key = (str(part) for part in problem["loc"])

@@ -63,7 +63,7 @@ def ensure_pool(name: str, *, say: Say) -> None:
 def _apply(prefect_file: Path) -> None:
     """Let Prefect read the deployments, from the folder that the flows are to run in."""
     command = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"]
-    done = subprocess.run(  # noqa: S603 - our own interpreter
+    done = subprocess.run(
         [*command, "--prefect-file", str(prefect_file)],
         capture_output=True,
         text=True,

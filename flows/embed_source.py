@@ -1,70 +1,296 @@
-"""Representations of a file or of a data set in the store, with any encoder."""
+"""Representations of files, folders and data sets in the store, with any encoder."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
-from deaps.embed import embed_dataset, embed_windows, embedding_table
-from deaps.models.encoder_file import load_encoder, normalisation_of, require_chain
-from deaps.training.device import choose_device
+from deaps.embedding_file import (
+    AboutEmbeddings,
+    EmbeddingCounts,
+    EmbeddingWriter,
+    require_ours,
+    writing_embeddings,
+)
 from flows.config import Settings
+from flows.embed_picture import QUALITIES, draw_recording
 from flows.ingest.publication import result_settings
 from flows.ingest.recording import reason
 from preprocessing.chain import ProcessedRecording, process
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.folder import read_file
+from preprocessing.own_files.recordings import recordings_at
 from preprocessing.plausibility import check_recording
-from preprocessing.recording import UnreadableRecordingError
-from storage.atomic import replacing
+from preprocessing.recording import FoundRecording, RawRecording, UnreadableRecordingError
+from storage.config import Normalisation
+from storage.digest import file_sha256
 from storage.errors import DeapsError
+from storage.packages import installed_versions
+from storage.schema import GATE_FLAGS, WINDOW_S
 from storage.snapshot import open_index, read_snapshot
 from storage.windows.normalisation import standardise
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from torch import nn
 
-def embed_source(settings: Settings, source: str, encoder: Path | str | None, out: Path) -> int:
-    """Write the representations of ``source``, a data set's name or a file; return how many.
+    from flows.runtime.progress import StageProgress
 
-    Windows that the gate rejects are left out. They are normalised as those were that the encoder
-    was trained on; a file has no data set, so that its windows are normalised by their recording
-    instead. A file's windows have recording_id 0.
+Say = Callable[[str], None]
+_SUFFIX = ".embeddings.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class _LoadedEncoder:
+    """An encoder, ready for use, and what a file of its embeddings says of it."""
+
+    module: nn.Module
+    device: Any
+    normalise: Normalisation
+    name: str
+
+
+@dataclass(slots=True)
+class Embedded:
+    """What was written: the file, how many windows, what was skipped, and pictures."""
+
+    out: Path
+    counts: EmbeddingCounts = field(default_factory=EmbeddingCounts)
+    skipped: list[str] = field(default_factory=list)
+    pictures: list[Path] = field(default_factory=list)
+
+
+def default_out(source: str) -> Path:
+    """Return the file for a source's embeddings, in the working folder."""
+    path = Path(source)
+    name = path.stem if path.is_file() else path.resolve().name
+    return Path((source if source in DATASETS else name) + _SUFFIX)
+
+
+def embed_source(
+    settings: Settings,
+    source: str,
+    encoder: Path | str | None,
+    out: Path,
+    *,
+    keep_rejected: bool = False,
+    plot: bool = False,
+    say: Say = lambda text: None,
+) -> Embedded:
+    """Write the representations of ``source``: a data set's name, a file, a record or a folder.
+
+    They are normalised as the windows were that the encoder was trained on; a file has no data
+    set, so that its windows are normalised by their recording instead. In a folder a file that
+    cannot be read is skipped, with its reason.
+
+    Parameters
+    ----------
+    keep_rejected
+        Write windows that the gate rejects, too.
+    plot
+        Draw each recording as PNG and SVG beside ``out``.
+    say
+        Takes sentences on what is being done.
     """
+    require_ours(out)
     if source in DATASETS:
-        with open_index(settings.store.root) as index:
-            require_chain(encoder, read_snapshot(index).settings)
-        return embed_dataset(
+        if plot:
+            raise DeapsError("--plot draws files; for a recording of the store: deaps show NAME")
+        return _embed_dataset(settings, source, encoder, out, keep_rejected=keep_rejected, say=say)
+    if not Path(source).exists() and not list(Path(source).parent.glob(f"{Path(source).name}.*")):
+        raise DeapsError(f"{source} is neither a file nor one of {', '.join(DATASETS)}")
+    return _embed_files(
+        settings, Path(source), encoder, out, keep_rejected=keep_rejected, plot=plot, say=say
+    )
+
+
+def _about(
+    source: str, encoder: Path | str | None, settings: dict[str, Any], snapshot: str | None = None
+) -> AboutEmbeddings:
+    from deaps.models.encoder_file import encoder_file, normalisation_of, read_about
+
+    file = encoder_file(encoder)
+    trained = read_about(file)
+    shown = ("method", "run", "step", "snapshot", "architecture", "synthetic")
+    return AboutEmbeddings(
+        source=source,
+        encoder=_encoder_name(file, trained),
+        encoder_sha256=file_sha256(file),
+        normalise=normalisation_of(encoder),
+        settings=settings,
+        trained={key: trained[key] for key in shown if key in trained},
+        snapshot=snapshot,
+        version=installed_versions(("deaps",)).get("deaps", ""),
+    )
+
+
+def _encoder_name(file: Path, trained: dict[str, str]) -> str:
+    """Return the folder's name of an encoder as hubs lay it out, else its run and step."""
+    if file.name == "model.safetensors":
+        return file.parent.name
+    return f"{trained['run']} step {trained['step']}" if trained.get("run") else file.stem
+
+
+def _load(settings: Settings, encoder: Path | str | None, name: str, say: Say) -> _LoadedEncoder:
+    say(f"loading encoder {name} ...")
+    from deaps.models.encoder_file import load_encoder, normalisation_of
+    from deaps.training.device import choose_device
+
+    device = choose_device(settings.execution.device)
+    return _LoadedEncoder(load_encoder(encoder), device, normalisation_of(encoder), name)
+
+
+def _embed_dataset(
+    settings: Settings,
+    dataset: str,
+    encoder: Path | str | None,
+    out: Path,
+    *,
+    keep_rejected: bool,
+    say: Say,
+) -> Embedded:
+    from deaps.models.encoder_file import require_chain
+
+    with open_index(settings.store.root) as index:
+        snapshot = read_snapshot(index)
+    require_chain(encoder, snapshot.settings)
+    about = _about(dataset, encoder, snapshot.settings, snapshot.snapshot_id)
+    loaded = _load(settings, encoder, about.encoder, say)
+    from deaps.embed import embed_dataset
+
+    with _progress(f"embedding {dataset}: windows") as bar:
+        counts = embed_dataset(
             settings.store.root,
-            source,
-            load_encoder(encoder),
+            dataset,
+            loaded.module,
             out,
-            normalise=normalisation_of(encoder),
-            device=choose_device(settings.execution.device),
+            normalise=loaded.normalise,
+            device=loaded.device,
+            about=about,
+            keep_rejected=keep_rejected,
+            progress=bar.move,
         )
-    return _embed_file(settings, Path(source), encoder, out)
+    return Embedded(out, counts)
 
 
-def _processed(settings: Settings, path: Path) -> ProcessedRecording:
+def _progress(title: str, total: int = 0) -> StageProgress:
+    from flows.runtime.progress import StageProgress
+
+    return StageProgress(title, total, key="embedding-progress")
+
+
+def _embed_files(
+    settings: Settings,
+    path: Path,
+    encoder: Path | str | None,
+    out: Path,
+    *,
+    keep_rejected: bool,
+    plot: bool,
+    say: Say,
+) -> Embedded:
+    from deaps.models.encoder_file import require_chain
+
+    root, found = recordings_at(path)
+    made_with = result_settings(settings)
+    require_chain(encoder, made_with)
+    about = _about(path.name, encoder, made_with)
+    done = Embedded(out)
+    say(f"reading {found[0].name} ..." if len(found) == 1 else f"{len(found):,} recordings")
+    readable = _readable(settings, root, found, done.skipped)
+    first = next(readable, None)
+    if first is None:
+        raise DeapsError("\n".join(["no recording could be read:", *done.skipped]))
+    loaded = _load(settings, encoder, about.encoder, say)
+    bar = _progress("embedding: recordings" if len(found) > 1 else "embedding: windows", len(found))
+    with writing_embeddings(out, about) as writer, bar:
+        for recording, raw, processed in chain((first,), readable):
+            embeddings = _write(
+                writer,
+                recording,
+                processed,
+                loaded,
+                keep_rejected=keep_rejected,
+                bar=bar if len(found) == 1 else None,
+            )
+            if plot:
+                scored = (root, recording, raw)
+                done.pictures += draw_recording(
+                    processed, embeddings, about.encoder, out.parent, scored
+                )
+            if len(found) > 1:
+                bar.advance(1, recording.name)
+    done.counts = EmbeddingCounts(writer.n_windows, writer.n_left_out, dict(writer.left_out))
+    return done
+
+
+def _readable(
+    settings: Settings, root: Path, found: list[FoundRecording], skipped: list[str]
+) -> Iterator[tuple[FoundRecording, RawRecording, ProcessedRecording]]:
+    """Yield the recordings that can be read, processed; add to ``skipped`` why others cannot."""
+    for recording in found:
+        try:
+            yield recording, *_processed(settings, root, recording)
+        except UnreadableRecordingError as error:
+            if len(found) == 1:
+                raise
+            skipped.append(str(error))
+
+
+def _processed(
+    settings: Settings, root: Path, recording: FoundRecording
+) -> tuple[RawRecording, ProcessedRecording]:
+    path = root / recording.files[0][0]
     try:
-        raw = check_recording(read_file(path, settings.signal.channels))
-        return process(raw, signal=settings.signal, quality=settings.quality)
+        raw = check_recording(read_file(path, settings.signal.labels()))
+        return raw, process(raw, signal=settings.signal, quality=settings.quality)
     except Exception as error:  # whatever a reader raises concerns the file
         raise UnreadableRecordingError(f"{path}: {reason(error)}") from None
 
 
-def _embed_file(settings: Settings, path: Path, encoder: Path | str | None, out: Path) -> int:
-    if not path.exists():
-        raise DeapsError(f"{path} is neither a file nor one of {', '.join(DATASETS)}")
-    require_chain(encoder, result_settings(settings))
-    processed = _processed(settings, path)
-    rows = np.flatnonzero(~processed.gate.rejected).astype(np.int32)
+def _write(
+    writer: EmbeddingWriter,
+    recording: FoundRecording,
+    processed: ProcessedRecording,
+    loaded: _LoadedEncoder,
+    *,
+    keep_rejected: bool,
+    bar: StageProgress | None,
+) -> NDArray[np.float32]:
+    """Write the windows of one recording; return the representations of all of them.
+
+    Of windows that are left out the representations are NaN.
+    """
+    from deaps.embed import embed_windows
+
+    gate, n = processed.gate, len(processed.windows)
+    rows = np.arange(n) if keep_rejected else np.flatnonzero(~gate.rejected)
     windows = processed.windows[rows].astype(np.float32)
-    if normalisation_of(encoder) == "window":
+    if loaded.normalise == "window":
         standardise(windows)
-    device = choose_device(settings.execution.device)
-    representations = embed_windows(load_encoder(encoder), windows, device=device)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(out) as temporary:
-        pq.write_table(embedding_table(np.zeros_like(rows), rows, representations), temporary)
-    return len(rows)
+    if bar is not None:
+        bar.move(0, len(windows))
+    advance = bar.advance if bar is not None else lambda _: None
+    embeddings = embed_windows(loaded.module, windows, device=loaded.device, advance=advance)
+    flags = {name: getattr(gate, name) for name in GATE_FLAGS}
+    facts = {
+        "recording": recording.name,
+        "subject": recording.subject,
+        "visit": recording.visit,
+        "row": rows.astype(np.int32),
+        "start_s": rows * float(WINDOW_S),
+        "quality": QUALITIES[processed.quality[rows]],
+        "hr_mean": processed.scores.hr_mean[rows],
+        **{name: values[rows] for name, values in flags.items()},
+    }
+    writer.write(facts, embeddings)
+    if not keep_rejected:
+        writer.leave_out(flags)
+    whole = np.full((n, embeddings.shape[1]), np.nan, np.float32)
+    whole[rows] = embeddings
+    return whole

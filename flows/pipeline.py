@@ -23,7 +23,7 @@ from flows.monitoring.stage_events import log_unchanged
 from flows.placement import embed_runs, train_runs
 from flows.report import link_report, report
 from flows.runtime.flow_start import (
-    FALLBACK_PRESET,
+    DEMO_PRESET,
     StageParameters,
     command_line,
     hand_over,
@@ -48,7 +48,7 @@ def pipeline(
     settings, preset = start_flow(preset, config, overrides)
     command = command_line("run", preset, config, overrides)
     parameters = StageParameters(preset, config, overrides)
-    is_demo = preset == FALLBACK_PRESET
+    is_demo = preset == DEMO_PRESET
     page = run_pipeline(settings, parameters, command=command, is_demo=is_demo)
     link_report(settings, page)
     return str(page)

@@ -10,6 +10,7 @@ from flows.config import Settings
 from flows.experiment.page import find_evaluation, write_page
 from flows.runtime.artifacts import leave_link
 from flows.runtime.flow_start import start_flow
+from flows.runtime.report_server import served_reports
 
 
 @flow(name="deaps-report")
@@ -28,7 +29,7 @@ def report(
 
 def link_report(settings: Settings, page: Path) -> None:
     """Leave a link to the report in Prefect's pages."""
-    served = settings.execution.reports_url
+    served = settings.execution.reports_url or served_reports(settings.store.root)
     leave_link(
         f"{served.rstrip('/')}/{page.parent.name}/{page.name}" if served else page.as_uri(),
         key="report",

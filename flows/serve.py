@@ -27,6 +27,7 @@ from flows.runtime.prefect_server import (
     prefect_home,
     require_server,
 )
+from flows.runtime.report_server import serving_reports
 from flows.runtime.silent_runs import ensure_automation
 
 if TYPE_CHECKING:
@@ -43,18 +44,25 @@ Say = Callable[[str], None]
 
 
 def serve(
-    refresh: RefreshSettings, *, port: int, say: Say, parameters: Mapping[str, str] | None = None
+    refresh: RefreshSettings,
+    *,
+    port: int,
+    say: Say,
+    store: Path,
+    reports_port: int,
+    parameters: Mapping[str, str] | None = None,
 ) -> None:
     """Offer every deployment until SIGTERM or Ctrl-C; queued runs are kept for the next time.
 
     A server that ``PREFECT_API_URL`` names is used; else one is started here, because only a
     whole server creates the runs of a schedule. ``parameters`` are those of every flow: preset
-    and config.
+    and config. The reports of ``store`` are served on ``reports_port``, for this machine alone.
     """
     end_stray_servers()
     # A terminal that is closed ends us as SIGTERM does, not without cleaning up.
     signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
-    with _server(port, say):
+    with _server(port, say), serving_reports(store, reports_port) as reports:
+        say(f"reports: {reports}")
         from prefect import serve as serve_prefect
 
         offered = [
@@ -101,7 +109,7 @@ def _server(port: int, say: Say) -> Iterator[None]:
     log = prefect_home() / "server.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as stream:
-        process = subprocess.Popen(  # noqa: S603 - our own interpreter
+        process = subprocess.Popen(
             tied_command(
                 [
                     sys.executable,

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deaps.evaluation import Strip
+from deaps.evaluation import NightPage, Strip
 from deaps.exhibits.nights import night_page
 from deaps.exhibits.strips import strip
-from deaps.report.figures.night_page import night_page_drawing
-from deaps.report.figures.strip_stack import strip_stack_drawing
-from deaps.report.picture import FORMATS, Drawing, write_picture
+from deaps.terminal_pictures import night_lines, stacked, strip_lines
 from flows.config import Settings
 from storage.errors import DeapsError
 from storage.layout import slug
@@ -28,14 +28,19 @@ if TYPE_CHECKING:
 _WINDOWS_OF = re.compile(r"(?P<name>.+):(?P<rows>\d+(,\d+)*)")
 
 _RECORDINGS = """
-SELECT recording_id, dataset, name, subject, visit, n_windows FROM recordings
-WHERE status = 'ok' AND n_windows > 0
+SELECT recording_id, dataset, name, subject, visit, recordings.n_windows, synthetic
+FROM recordings JOIN datasets USING (dataset)
+WHERE status = 'ok' AND recordings.n_windows > 0
   AND ({column} = $name OR dataset || '/' || {column} = $name)
 ORDER BY dataset, visit, name
 """
 _WINDOW = """
 SELECT start_s, quality::VARCHAR, stage::VARCHAR, hr_mean, time_of_day::VARCHAR
 FROM windows WHERE recording_id = $recording_id AND "row" = $row
+"""
+_LIST = """
+SELECT dataset, name, subject, visit, n_windows, round(duration_s / 3600, 2) AS hours
+FROM recordings WHERE status = 'ok' AND n_windows > 0 ORDER BY dataset, name
 """
 _TYPICAL = """
 SELECT "row" FROM passed_windows WHERE recording_id = $recording_id
@@ -45,14 +50,28 @@ ORDER BY quality, abs(ksqi - (
 """
 
 
+Drawing = tuple[Callable[..., None], tuple[float, float]]
+"""What draws on an empty figure, and its size in pixels."""
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A drawing with its size in pixels, its title and a name for its files."""
+    """A picture with its title and a name for its files."""
 
-    draw: Drawing
-    size: tuple[float, float]
     title: str
     name: str
+    drawing: Callable[[], Drawing]
+    """Returns what draws it, and its size in pixels: loading matplotlib takes a second."""
+    lines: Callable[[int], list[str]]
+    """Returns the same for a terminal of so many columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What was drawn: the lines for the terminal, and the files that were written."""
+
+    lines: list[str]
+    paths: list[Path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,34 +82,66 @@ class _Found:
     subject: str
     visit: int
     n_windows: int
+    synthetic: bool
 
     @property
     def title(self) -> str:
-        return f"{self.dataset}/{self.name}"
+        return f"{self.dataset}/{self.name}{self.mark}"
+
+    @property
+    def mark(self) -> str:
+        """Say of a made recording that nobody was recorded."""
+        return " (synthetic)" if self.synthetic else ""
 
 
-def show(settings: Settings, what: str, encoder: Path | None, out: Path | None) -> list[Path]:
-    """Write the picture of ``what`` and return its files.
+def show(
+    settings: Settings,
+    what: str,
+    encoder: Path | None,
+    out: Path | None,
+    *,
+    files: bool = True,
+    width: int = 80,
+) -> Shown:
+    """Draw ``what``: as text for a terminal of ``width`` columns and, with ``files``, into files.
 
     ``what`` is a recording (its night), a recording with rows after a colon (those windows), or
     a subject (its visits). Without ``out`` a PNG and an SVG are written into the working folder.
     """
     root = settings.store.root
     with open_index(root) as index:
-        picture = _picture(index, root, what, encoder)
+        picture = _picture(index, root, what, encoder, files)
+    lines = [picture.title, *picture.lines(width)]
+    return Shown(lines, _write_files(picture, out) if files else [])
+
+
+def _write_files(picture: Picture, out: Path | None) -> list[Path]:
+    from deaps.report.picture import FORMATS, write_picture
+
     paths = [out] if out else [Path(picture.name + ending) for ending in FORMATS]
+    draw, size = picture.drawing()
     for path in paths:
-        write_picture(picture.draw, picture.size, path, title=picture.title)
+        write_picture(draw, size, path, title=picture.title)
     return paths
 
 
-def _picture(index: DuckDBPyConnection, root: Path, what: str, encoder: Path | None) -> Picture:
+def list_recordings(root: Path) -> list[dict[str, Any]]:
+    """Return what there is to show: a row for each recording with windows."""
+    with open_index(root) as index:
+        cursor = index.execute(_LIST)
+        names = [column[0] for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _picture(
+    index: DuckDBPyConnection, root: Path, what: str, encoder: Path | None, files: bool
+) -> Picture:
     if (match := _WINDOWS_OF.fullmatch(what)) and (
         found := _recordings(index, match["name"], "name")
     ):
         return _windows(index, root, found[0], [int(row) for row in match["rows"].split(",")])
     if found := _recordings(index, what, "name"):
-        return _night(index, root, found[0], encoder)
+        return _night(index, root, found[0], encoder, with_embeddings=files)
     if found := _recordings(index, what, "subject"):
         return _visits(index, root, found)
     raise DeapsError(
@@ -109,16 +160,30 @@ def _examples(index: DuckDBPyConnection) -> list[str]:
     return [name for (name,) in index.execute(sql).fetchall()]
 
 
-def _night(index: DuckDBPyConnection, root: Path, found: _Found, encoder: Path | None) -> Picture:
+def _night(
+    index: DuckDBPyConnection,
+    root: Path,
+    found: _Found,
+    encoder: Path | None,
+    *,
+    with_embeddings: bool,
+) -> Picture:
     page = night_page(
         index,
         found.recording_id,
         title=found.title,
         representation=encoder.parent.parent.name if encoder else "the shipped encoder",
-        embeddings=_embeddings(root, found, encoder),
+        embeddings=_embeddings(root, found, encoder) if with_embeddings else None,
     )
-    draw, size = night_page_drawing(page)
-    return Picture(draw, size, f"{found.title}, visit {found.visit}", slug(found.name))
+    title = f"{found.title}, visit {found.visit}"
+    lines = partial(night_lines, page)
+    return Picture(title, slug(found.name), partial(_night_drawing, page), lines)
+
+
+def _night_drawing(page: NightPage) -> Drawing:
+    from deaps.report.figures.recordings.night_page import night_page_drawing
+
+    return night_page_drawing(page)
 
 
 def _embeddings(root: Path, found: _Found, encoder: Path | None) -> NDArray[np.float32]:
@@ -136,9 +201,8 @@ def _windows(index: DuckDBPyConnection, root: Path, found: _Found, rows: list[in
             f"{found.title} has no window {beyond[0]}; its rows are 0 to {found.n_windows - 1}"
         )
     strips = [_strip(index, root, found, row) for row in rows]
-    draw, size = strip_stack_drawing(strips)
     listed = "-".join(map(str, rows))
-    return Picture(draw, size, found.title, f"{slug(found.name)}-{listed}")
+    return _strips_picture(strips, found.title, f"{slug(found.name)}-{listed}")
 
 
 def _visits(index: DuckDBPyConnection, root: Path, found: list[_Found]) -> Picture:
@@ -149,9 +213,22 @@ def _visits(index: DuckDBPyConnection, root: Path, found: list[_Found]) -> Pictu
         shown = _strip(index, root, recording, row)
         caption = f"visit {recording.visit}, {recording.name}: {shown.caption}"
         strips.append(shown.model_copy(update={"caption": caption}))
-    draw, size = strip_stack_drawing(strips)
-    title = f"{found[0].dataset}, subject {found[0].subject}"
-    return Picture(draw, size, title, f"{slug(found[0].subject)}-visits")
+    title = f"{found[0].dataset}, subject {found[0].subject}{found[0].mark}"
+    return _strips_picture(strips, title, f"{slug(found[0].subject)}-visits")
+
+
+def _strips_picture(strips: list[Strip], title: str, name: str) -> Picture:
+    return Picture(title, name, partial(_strips_drawing, strips), partial(_strips_lines, strips))
+
+
+def _strips_drawing(strips: list[Strip]) -> Drawing:
+    from deaps.report.figures.recordings.strip_stack import strip_stack_drawing
+
+    return strip_stack_drawing(strips)
+
+
+def _strips_lines(strips: list[Strip], width: int) -> list[str]:
+    return stacked([strip_lines(strip, width) for strip in strips])
 
 
 def _strip(index: DuckDBPyConnection, root: Path, found: _Found, row: int) -> Strip:

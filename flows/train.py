@@ -26,13 +26,13 @@ from flows.monitoring.stage_events import log_publication, training_facts
 from flows.runtime.artifacts import leave_text
 from flows.runtime.console import say
 from flows.runtime.flow_start import start_flow
-from flows.runtime.interrupt import stopped_with_us
+from flows.runtime.interrupt import stopped_with_us, stopping_after_a_step
 from flows.runtime.orchestration import opaque, stage_task
 from flows.runtime.progress import StageProgress
 from flows.runtime.slurm import train_by_slurm
 from storage.errors import DeapsError
 from storage.layout import RUNS_FOLDER
-from storage.locks import training_lock
+from storage.locking.locks import training_lock
 from storage.publish import republish
 
 _FOLLOW_EVERY_S = 2.0
@@ -120,16 +120,25 @@ def train_to_end(folder: Path, execution: ExecutionSettings) -> None:
 
 
 def train_here(folder: Path, execution: ExecutionSettings) -> None:
-    """Train in this process, with a progress bar."""
-    from deaps.train import train_run
+    """Train in this process, with a progress bar; a signal stops it with a checkpoint."""
+    from deaps.train import TrainingStoppedError, train_run
 
     run = open_run(folder)
-    with StageProgress(f"training {run.name}", run.plan.iterations, key="training") as progress:
+    title = f"training {run.name}: steps"
+    with (
+        stopping_after_a_step() as signals,
+        StageProgress(title, run.plan.iterations, key="training") as progress,
+    ):
 
         def report(step: int, _: int, row: dict[str, float]) -> None:
             progress.advance(step - progress.done, f"loss {row['loss']:.4f}")
 
-        train_run(folder, device=execution.device, progress=report)
+        try:
+            train_run(folder, device=execution.device, progress=report, say=say, stop=signals.asked)
+        except TrainingStoppedError as error:
+            progress.stop()
+            signals.deliver(str(error))
+            raise
 
 
 def train_in_processes(folder: Path, execution: ExecutionSettings) -> None:
@@ -175,7 +184,7 @@ def train_beside_others(folder: Path, execution: ExecutionSettings) -> None:
 def _run_process(command: list[str], follow: Callable[[], None] = lambda: None) -> None:
     """Run a training process to its end, calling ``follow`` now and then."""
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(command, env=env) as process, stopped_with_us(process):  # noqa: S603 - our own interpreter
+    with subprocess.Popen(command, env=env) as process, stopped_with_us(process):
         while process.poll() is None:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_FOLLOW_EVERY_S)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 
 from preprocessing.recording import UnreadableRecordingError
 
@@ -16,6 +17,28 @@ ECG_ALIASES = (
 )  # fmt: skip
 """Labels that polysomnographs and Holter recorders give to an ECG lead, the preferred first."""
 
+ANY_ECG = "*ECG*"
+"""Stands in a list of labels for any label that says ECG in its own way, such as ``EKG-R``."""
+
+NO_CHANNEL = "no ECG channel"
+"""How the reason of a recording starts that was set aside for want of a channel."""
+
+MATCHING_VERSION = 1
+"""Raise this when more labels are recognised: then what was set aside is looked at again."""
+
+_ECG_WORDS = frozenset({"ECG", "EKG", "ECGL", "ECGR", "EKGL", "EKGR", "LEAD"})
+_LEAD_NAMES = frozenset({
+    "I", "II", "III", "AVF", "AVL", "AVR", "V1", "V2", "V3", "V4", "V5", "V6", "MLI", "MLII",
+    "MLIII", "MV1", "MV2", "MV5", "MCL1", "CM5", "CM1", "CC5", "DI", "DII", "DIII",
+})  # fmt: skip
+_BESIDE_ECG = frozenset({
+    "L", "R", "LA", "RA", "LL", "RL", "REF", "CHEST", "CH", "CHAN", "CHANNEL", "V", "LEFT", "RIGHT",
+    "RAW", "MOD", "HOLTER", "BIPOLAR",
+})  # fmt: skip
+"""Words that may stand beside ECG; with any other, such as HR or RESP, it is another signal."""
+
+_SHOWN = 6
+"""Labels that a reason names."""
 
 _LABEL_WORDS = frozenset({
     "A", "ABD", "ABDO", "ABDOMEN", "ABDOMINAL", "ACC", "AF", "AIR", "AIRFLOW", "ANNOTATIONS",
@@ -48,30 +71,66 @@ def pick_channel(
     Raises
     ------
     UnreadableRecordingError
-        If no label is an alias; the message lists the labels.
+        If no label is an alias; the message names the closest labels.
     """
     names = [canonical(label) for label in labels]
-    wanted = [canonical(alias) for alias in aliases]
+    wanted = [name for alias in aliases for name in _expanded(alias, names)]
     present = [alias for alias in wanted if alias in names]
     if not present:
         raise UnreadableRecordingError(
-            f"no ECG channel: channels are {_shown_labels(labels)}; if one of them is the ECG, "
-            "add its label to signal.channels"
+            f"{NO_CHANNEL}: {_closest_labels(labels)}; if one of them is the ECG, give its label "
+            "to signal.channels_add (deaps channels FILE lists them)"
         )
     index = names.index(present[0])
+    chosen = labels[index].strip()
+    if present[0] not in map(canonical, aliases):
+        return index, f"ECG channel by the sound of its name: read {chosen}"
     candidates = [labels[i].strip() for i, name in enumerate(names) if name in present]
     if len(candidates) == 1:
         return index, None
-    chosen = labels[index].strip()
     return index, f"{len(candidates)} ECG channels ({', '.join(candidates)}); read {chosen}"
 
 
-def _shown_labels(labels: Sequence[str]) -> str:
-    """Return the labels for a message; one with an unknown word is only counted."""
+def _expanded(alias: str, names: Sequence[str]) -> list[str]:
+    """Return an alias as a label is written; for `ANY_ECG` the labels that say ECG, II first."""
+    if alias != ANY_ECG:
+        return [canonical(alias)]
+    return sorted(filter(sounds_like_ecg, names), key=lambda name: "II" not in _words(name))
+
+
+def sounds_like_ecg(label: str) -> bool:
+    """Return whether a label says ECG in its own way: ``EKG-R``, ``ECG EKG2-EKG``, ``Lead II``.
+
+    Every word of it must belong to an ECG. So ``EEG`` never does, nor ``ECG HR``.
+    """
+    words = _words(canonical(label))
+    says_ecg = any(word in _ECG_WORDS for word in words)
+    is_lead = len(words) == 1 and words[0] in _LEAD_NAMES
+    known = _ECG_WORDS | _LEAD_NAMES | _BESIDE_ECG
+    return is_lead or (says_ecg and all(word in known or word.isdigit() for word in words))
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a label in capitals: V5 and the like are one, ECG2 is ECG and 2."""
+    found = re.findall(r"M?V\d|MCL\d|C[MC]\d|[^\W\d_]+|\d+", name)
+    return [str(word) for word in found]
+
+
+def _closest_labels(labels: Sequence[str]) -> str:
+    """Return the labels most like ECG for a message; one with an unknown word is only counted."""
     distinct = {label.strip() for label in labels}
-    shown = sorted(label for label in distinct if _is_plain(label))
-    hidden = len(distinct) - len(shown)
-    return ", ".join([*shown, *([f"{hidden} of unusual names"] if hidden else [])]) or "none"
+    shown = sorted((label for label in distinct if _is_plain(label)), key=_distance_from_ecg)
+    hidden, more = len(distinct) - len(shown), len(shown) - _SHOWN
+    parts = shown[:_SHOWN]
+    parts += [f"{more} more"] if more > 0 else []
+    parts += [f"{hidden} of unusual names"] if hidden else []
+    return f"{'closest' if more > 0 else 'channels'} are {', '.join(parts) or 'none'}"
+
+
+def _distance_from_ecg(label: str) -> tuple[float, str]:
+    name = canonical(label)
+    likeness = max(SequenceMatcher(None, name, word).ratio() for word in ("ECG", "EKG"))
+    return -likeness, label
 
 
 def _is_plain(label: str) -> bool:

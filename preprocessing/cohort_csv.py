@@ -1,10 +1,11 @@
-"""Cohort tables: CSV files of subjects; what is missing or odd gives a warning, not an error."""
+"""Cohort tables: text files of subjects; what is missing or odd gives a warning, not an error."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from storage.schema import Sex
@@ -13,6 +14,22 @@ _SEXES = {
     "1": Sex.MALE, "2": Sex.FEMALE, "male": Sex.MALE, "female": Sex.FEMALE,
     "m": Sex.MALE, "f": Sex.FEMALE,
 }  # fmt: skip
+
+ANY_ENCODING = "any"
+"""Take UTF-8 with or without a mark, UTF-16, and windows-1252 for all else."""
+
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(slots=True)
+class TextTable:
+    """Rows of a table with just the columns that were asked for, and how it was read."""
+
+    rows: list[dict[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    separator: str = "commas"
+    encoding: str = ""
 
 
 def parse_sex(text: str | None) -> Sex | None:
@@ -42,36 +59,71 @@ def parse_age(text: str | None) -> float | None:
 
 
 def read_columns(
-    path: Path, columns: tuple[str, ...], *, encoding: str = "utf-8-sig"
+    path: Path, columns: tuple[str, ...], *, encoding: str = ANY_ENCODING
 ) -> tuple[list[dict[str, str]], list[str]]:
-    """Return the rows of a CSV file, with just ``columns``, and warnings.
+    """Return the rows of a table, with just ``columns``, and warnings; see `read_table`."""
+    table = read_table(path, columns, encoding=encoding)
+    return table.rows, table.warnings
 
-    A missing column is a warning and its values are left out; a file in another encoding is
-    read as windows-1252, with a warning, since then only accented letters may be wrong.
+
+def read_table(
+    path: Path,
+    columns: tuple[str, ...],
+    *,
+    encoding: str = ANY_ENCODING,
+    synonyms: Mapping[str, str] | None = None,
+) -> TextTable:
+    """Return a table of commas, semicolons or tabs, with just ``columns``.
+
+    A missing column is a warning and its values are left out. A file that is not in the named
+    encoding is read as windows-1252, with a warning, since then only accented letters may be
+    wrong.
+
+    Parameters
+    ----------
+    synonyms
+        Other names of columns, in lower case, such as ``gender`` for ``sex``.
     """
-    text, warnings = _decode(path, encoding)
+    text, used, warnings = _decode(path, encoding)
     if text is None:
-        return [], warnings
-    reader = csv.DictReader(io.StringIO(text))
-    names = {name.strip().lower(): name for name in _field_names(reader)}
+        return TextTable(warnings=warnings)
+    separator = _separator(text)
+    reader = csv.DictReader(io.StringIO(text), delimiter=separator)
+    names = _named(_field_names(reader), synonyms or {})
     missing = [column for column in columns if column.lower() not in names]
     if missing:
         warnings.append(f"{path.name}: no column {', '.join(map(repr, missing))}")
     present = {column: names[column.lower()] for column in columns if column not in missing}
-    rows: list[dict[str, str]] = []
+    table = TextTable([], warnings, _SEPARATORS[separator], used)
     try:
-        for row in _rows(reader, present):
-            rows.append(row)  # noqa: PERF402 - rows before the damage are kept
+        for row in _rows(reader, present):  # rows before damage are kept
+            table.rows.append(row)
     except csv.Error:
-        warnings.append(f"{path.name}: damaged after row {len(rows) + 1:,}, e.g. an open quote")
-    return rows, warnings
+        n_read = len(table.rows) + 1
+        warnings.append(f"{path.name}: damaged after row {n_read:,}, e.g. an open quote")
+    return table
 
 
-def column_names(path: Path, *, encoding: str = "utf-8-sig") -> list[str]:
-    """Return the columns of a CSV file in lower case; none where it cannot be read."""
-    text, _ = _decode(path, encoding)
-    names = _field_names(csv.DictReader(io.StringIO(text))) if text is not None else []
-    return [name.strip().lower() for name in names]
+def column_names(path: Path, *, encoding: str = ANY_ENCODING) -> list[str]:
+    """Return the columns of a table in lower case; none where it cannot be read."""
+    text, _, _ = _decode(path, encoding)
+    if text is None:
+        return []
+    reader = csv.DictReader(io.StringIO(text), delimiter=_separator(text))
+    return [name.strip().lower() for name in _field_names(reader)]
+
+
+def _separator(text: str) -> str:
+    """Return what separates the column names: whichever of the three stands there most often."""
+    head = text.lstrip().partition("\n")[0]
+    return max(_SEPARATORS, key=head.count)  # the comma where none stands there
+
+
+def _named(field_names: list[str], synonyms: Mapping[str, str]) -> dict[str, str]:
+    """Return the table's own names of columns by ours; a column of our name comes first."""
+    own = {name.strip().lower(): name for name in field_names}
+    others = {synonyms[name]: own[name] for name in reversed(own) if name in synonyms}
+    return others | own
 
 
 def _field_names(reader: csv.DictReader[str]) -> list[str]:
@@ -86,14 +138,43 @@ def _rows(reader: csv.DictReader[str], present: dict[str, str]) -> Iterator[dict
         yield {column: (row[name] or "").strip() for column, name in present.items()}
 
 
-def _decode(path: Path, encoding: str) -> tuple[str | None, list[str]]:
+def _decode(path: Path, encoding: str) -> tuple[str | None, str, list[str]]:
+    """Return a file's text, its encoding and warnings."""
     try:
         data = path.read_bytes()
     except OSError as error:
-        return None, [f"{path.name}: cannot be read ({error.strerror})"]
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:1000]:
-        return None, [f"{path.name}: not a {encoding} text file (UTF-16 or binary); not read"]
+        return None, "", [f"{path.name}: cannot be read ({error.strerror})"]
+    if encoding == ANY_ENCODING:
+        return _decode_any(path, data)
+    if data[:2] in _UTF_16_MARKS or b"\0" in data[:1000]:
+        return None, "", [f"{path.name}: not a {encoding} text file (UTF-16 or binary); not read"]
     try:
-        return data.decode(encoding), []
+        return data.decode(encoding), encoding, []
     except UnicodeDecodeError:
-        return data.decode("cp1252", "replace"), [f"{path.name}: not {encoding}; read as cp1252"]
+        warning = f"{path.name}: not {encoding}; read as cp1252"
+        return data.decode("cp1252", "replace"), "cp1252", [warning]
+
+
+def _decode_any(path: Path, data: bytes) -> tuple[str | None, str, list[str]]:
+    encoding = _guess_encoding(data)
+    try:
+        text = data.decode(encoding, "replace" if encoding == "cp1252" else "strict")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text[:1000]:
+        return None, "", [f"{path.name}: not a text file; save it as CSV (UTF-8)"]
+    return text.removeprefix("\ufeff"), encoding, []
+
+
+def _guess_encoding(data: bytes) -> str:
+    """Return UTF-8 if the bytes are that, UTF-16 by its mark or its zeros, else windows-1252."""
+    if data[:2] in _UTF_16_MARKS:
+        return "utf-16"
+    start = data[:1000]
+    if b"\0" in start:
+        return "utf-16-le" if start[1:2] == b"\0" else "utf-16-be"
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"

@@ -6,22 +6,35 @@ window file is in `SignalSettings` and `QualitySettings`; their digest is part o
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from preprocessing.channels import ECG_ALIASES
+from preprocessing.channels import ANY_ECG, ECG_ALIASES
 from storage.config import SettingsSection
 
 ALGORITHM_VERSION = 1
 """Raise this when the chain's output changes for unchanged settings; a golden test asks for it."""
 
 
+def _listed(value: Any) -> Any:
+    """Return one label as a list of it."""
+    return [value] if isinstance(value, str) else value
+
+
 class SignalSettings(SettingsSection):
     """From source samples to filtered 100 Hz windows."""
 
-    channels: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = ECG_ALIASES
-    """Labels of an ECG lead, the preferred first, for data sets without a fixed lead."""
+    channels: Annotated[
+        tuple[str, ...], BeforeValidator(_listed), Field(strict=False, min_length=1)
+    ] = ECG_ALIASES
+    """Labels of an ECG lead, the preferred first, for data sets without a fixed lead. With this
+    list any other label that says ECG (``EKG-R``, ``Lead II``) is taken, too, where none of these
+    is there; with a list of your own none is."""
+
+    channels_add: Annotated[tuple[str, ...], BeforeValidator(_listed), Field(strict=False)] = ()
+    """Labels of an ECG lead to try last. Another list redoes only the recordings that were set
+    aside for want of a channel, and those that were read by a label that is gone."""
 
     highpass_hz: Annotated[float, Field(gt=0, lt=50)] = 0.5
     """Cut-off of the Butterworth high-pass, in Hz."""
@@ -31,6 +44,11 @@ class SignalSettings(SettingsSection):
 
     fix_polarity: bool = False
     """Invert recordings whose polarity score is negative."""
+
+    def labels(self) -> tuple[str, ...]:
+        """Return all labels in the order in which they are tried."""
+        loose = (ANY_ECG,) if self.channels == ECG_ALIASES else ()
+        return (*self.channels, *loose, *self.channels_add)
 
 
 class QualitySettings(SettingsSection):

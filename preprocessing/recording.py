@@ -80,12 +80,14 @@ class Facts:
 class CohortTables:
     """What a data set's tables say about its recordings, by name.
 
-    ``source`` is the name of the label file; ``warnings`` say what is missing.
+    ``source`` is the name of the label file; ``warnings`` say what is missing; ``understood`` says
+    how a table was read that people write in many ways.
     """
 
     facts: dict[str, Facts]
     source: str | None = None
     warnings: tuple[str, ...] = ()
+    understood: tuple[str, ...] = ()
 
 
 NO_TABLES = CohortTables({})

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from preprocessing.cohort_csv import column_names, read_columns
+from preprocessing.cohort_csv import ANY_ENCODING, column_names, read_table
 from storage.errors import DeapsError
 
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
@@ -53,7 +53,8 @@ def read_values(
     columns: Collection[str],
     keys: tuple[str, ...],
     *,
-    encoding: str = "utf-8-sig",
+    encoding: str = ANY_ENCODING,
+    synonyms: Mapping[str, str] | None = None,
 ) -> tuple[list[dict[str, str]], list[str]]:
     """Return those of the ``columns`` that a table has, with its ``keys``, and warnings.
 
@@ -62,7 +63,8 @@ def read_values(
     present = [name for name in column_names(path, encoding=encoding) if name in columns]
     if not present:
         return [], []
-    rows, warnings = read_columns(path, (*keys, *present), encoding=encoding)
+    table = read_table(path, (*keys, *present), encoding=encoding, synonyms=synonyms)
+    rows, warnings = table.rows, table.warnings
     left_out = Counter[str]()
     for row in rows:
         for name in present:

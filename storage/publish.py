@@ -31,10 +31,10 @@ from storage.index.results import collect_runs_and_results
 from storage.index.subject_rows import canonical_subjects
 from storage.index_digest import published_digests, write_digests
 from storage.layout import index_path, index_wal_path, resolve_root
-from storage.locks import publisher_lock
+from storage.locking.locks import publisher_lock
 from storage.packages import installed_versions
 from storage.schema import SCHEMA_VERSION, DatasetRow, RecordingRow, Scoring, Status, SubjectRow
-from storage.snapshot import IndexMissingError, Snapshot
+from storage.snapshot import IndexMissingError, Snapshot, hide_progress
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -168,7 +168,7 @@ def _write(
     with replacing(index_path(store), mode=0o444) as temporary:
         try:
             with duckdb.connect(temporary) as connection:
-                connection.execute("SET enable_progress_bar = false")
+                hide_progress(connection)
                 fill_index(connection, store, content, ids)
                 _insert_snapshot(connection, snapshot)
                 check_index(connection)

@@ -13,7 +13,7 @@ from storage.config import QUERY_MEGABYTES, QUERY_SECONDS
 from storage.errors import DeapsError
 from storage.index.signal_view import STORE_VARIABLE
 from storage.layout import resolve_root
-from storage.snapshot import open_index, sql_literal
+from storage.snapshot import hide_progress, open_index, sql_literal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -193,7 +193,7 @@ def _lock_down(connection: DuckDBPyConnection, store: Path, megabytes: float) ->
     folder = sql_literal(f"{store.as_posix()}/")
     connection.execute(f"SET memory_limit = '{megabytes:.3f}MB'")
     connection.execute("SET temp_directory = ''")
-    connection.execute("SET enable_progress_bar = false")
+    hide_progress(connection)
     connection.execute(f"SET VARIABLE {STORE_VARIABLE} = {folder}")
     connection.execute(f"SET allowed_directories = [{folder}]")
     connection.execute("SET enable_external_access = false")

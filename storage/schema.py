@@ -101,6 +101,10 @@ BREATHING_EVENTS = (
 """Kinds that count in the apnea-hypopnea index."""
 
 
+VISIT_NAME = "visit_name"
+"""Column of ``subjects`` with what a visit is called, where a table gives it a name."""
+
+
 class Status(StrEnum):
     """Whether a recording's windows are in the index."""
 

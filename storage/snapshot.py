@@ -64,6 +64,17 @@ def sql_literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def hide_progress(connection: DuckDBPyConnection) -> None:
+    """Let long statements draw no progress bar.
+
+    In a notebook without ipywidgets DuckDB refuses the setting, and has no bar to draw.
+    """
+    import duckdb
+
+    with contextlib.suppress(duckdb.InvalidInputException):
+        connection.execute("SET enable_progress_bar = false")
+
+
 def open_index(root_or_file: Path | str, *, verify: bool = True) -> DuckDBPyConnection:
     """Return a read-only connection to a store's published index, or to an index file.
 

@@ -56,9 +56,11 @@ class WindowStore:
         Programs that read thousands of recordings at random raise that limit first with
         `storage.windows.mmap_cache.raise_open_file_limit`; a store never does.
 
+    Notes
+    -----
     The index is read once, here. A file is compared with its SHA-256 when this process first maps
-    it. Threads may share a store; after pickling or forking, files
-    are mapped again as they are needed.
+    it. Threads may share a store; after pickling or forking, files are mapped again as they are
+    needed.
     """
 
     def __init__(

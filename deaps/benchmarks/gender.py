@@ -45,11 +45,13 @@ class Gender(Benchmark):
 
     def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
         """Return what is fitted on what and tested on what."""
-        wanted = settings.gender_subjects
-        people = "all" if wanted == "all" else f"at most {wanted:,}"
+        # How many there are is a fact of the data, which the report gives beside this.
+        drawn = "" if settings.gender_subjects == "all" else ", drawn by seed"
+        windows = settings.gender_windows
+        of_each = "all windows of each" if windows == "all" else f"{windows} of each one's windows"
         return (
-            f"{settings.folds} folds over {people} subjects of {labels[settings.gender]} whose sex "
-            f"is known, {settings.gender_windows} of each subject's windows; no subject is split."
+            f"{settings.folds} folds over subjects of {labels[settings.gender]} whose sex is "
+            f"known{drawn}; {of_each}; no subject is split."
         )
 
     def quality_rule(self, settings: BenchmarkSettings) -> str:
@@ -89,7 +91,10 @@ def _draw_subjects(
     if wanted == "all" or len(subjects) == wanted:
         return subjects.tolist(), ()
     if len(subjects) < wanted:
-        note = f"only {len(subjects):,} of the {wanted:,} subjects asked for have usable windows"
+        note = (
+            f"nobody: all {len(subjects):,} subjects with usable windows are used; "
+            "benchmarks.gender_subjects asks for more"
+        )
         return subjects.tolist(), (note,)
     rng = np.random.Generator(np.random.Philox(key=[settings.seed, 0]))
     return rng.choice(subjects, wanted, replace=False).tolist(), ()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.decomposition import PCA
 
 from deaps.evaluation import NightEvent, NightPage, NightStage
 from storage.errors import DeapsError
@@ -55,21 +55,43 @@ def night_page(
     columns = index.execute(_WINDOWS, values).fetchnumpy()
     if not len(columns["quality"]):
         raise DeapsError(f"recording {recording_id} has no windows; see the recordings table")
-    rejected = np.asarray(columns["rejected"], bool)
-    rates = np.ma.filled(np.ma.asarray(columns["hr_mean"], np.float64), np.nan)
+    return compose_night(
+        title,
+        quality=columns["quality"].tolist(),
+        heart_rate=np.ma.filled(np.ma.asarray(columns["hr_mean"], np.float64), np.nan),
+        rejected=np.asarray(columns["rejected"], bool),
+        stages=index.execute(_STAGES, values).fetchall(),
+        events=index.execute(_EVENTS, values).fetchall(),
+        representation=representation,
+        embeddings=embeddings,
+    )
+
+
+def compose_night(
+    title: str,
+    *,
+    quality: Sequence[str],
+    heart_rate: NDArray[np.floating],
+    rejected: NDArray[np.bool_],
+    stages: Iterable[tuple[float, float, str]] = (),
+    events: Iterable[tuple[float, float, str]] = (),
+    representation: str = "",
+    embeddings: NDArray[np.floating] | None = None,
+) -> NightPage:
+    """Return one night from its windows, with spans of stages and events: start, length, name."""
     components = _components(embeddings, ~rejected) if embeddings is not None else ()
     return NightPage(
         title=title,
         window_s=WINDOW_S,
-        quality=tuple(columns["quality"].tolist()),
-        heart_rate=_numbers(rates),
+        quality=tuple(quality),
+        heart_rate=_numbers(np.asarray(heart_rate, np.float64)),
         stages=tuple(
             NightStage(start_s=start, duration_s=length, stage=stage)
-            for start, length, stage in index.execute(_STAGES, values).fetchall()
+            for start, length, stage in stages
         ),
         events=tuple(
             NightEvent(start_s=start, duration_s=length, kind=kind)
-            for start, length, kind in index.execute(_EVENTS, values).fetchall()
+            for start, length, kind in events
         ),
         representation=representation,
         components=components,
@@ -91,6 +113,9 @@ def example_nights(index: DuckDBPyConnection, dataset: str) -> list[tuple[int, f
 def _components(
     embeddings: NDArray[np.floating], passed: NDArray[np.bool_]
 ) -> tuple[tuple[float | None, ...], ...]:
+    # Imported here: it takes half a second, and a drawing in the terminal has no components.
+    from sklearn.decomposition import PCA
+
     n = min(COMPONENTS, int(passed.sum()) - 1, embeddings.shape[1])
     if n < 1:
         return ()

@@ -55,7 +55,7 @@ def select_windows(
     """
     wanted = DataPart.parse(source)
     _require_windows(index, wanted)
-    sql = f'SELECT * FROM ({SELECTION}) WHERE {condition} ORDER BY recording_id, "row"'  # noqa: S608 - conditions are ours
+    sql = f'SELECT * FROM ({SELECTION}) WHERE {condition} ORDER BY recording_id, "row"'
     values |= {"dataset": wanted.dataset, "part": wanted.part}
     columns = index.execute(sql, values).fetchnumpy()
     return {name: np.ma.filled(column, None) for name, column in columns.items()}

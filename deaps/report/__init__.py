@@ -1,10 +1,11 @@
-"""The report on one evaluation: a page that stands alone, and the same figures as Markdown."""
+"""The report on one evaluation: a page that stands alone, the same as Markdown, and as CSV."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from deaps.evaluation import PAGE_NAME, Evaluation
+from deaps.report.flat_tables import TABLES_FOLDER, flat_tables
 from deaps.report.markdown import markdown_report
 from deaps.report.outline import report_sections
 from deaps.report.page import html_page
@@ -17,7 +18,7 @@ MARKDOWN_NAME = "report.md"
 
 
 def write_report(evaluation: Evaluation, folder: Path) -> Path:
-    """Write page and Markdown into ``folder`` and return the path of the page.
+    """Write page, Markdown and flat tables into ``folder`` and return the path of the page.
 
     The same evaluation always gives the same bytes. The page is written last: if it exists, the
     report is whole.
@@ -25,6 +26,9 @@ def write_report(evaluation: Evaluation, folder: Path) -> Path:
     sections = report_sections(evaluation)
     title, banner = report_title(evaluation), synthetic_banner(evaluation)
     _write(folder / MARKDOWN_NAME, markdown_report(title, sections, banner=banner))
+    (folder / TABLES_FOLDER).mkdir(exist_ok=True)
+    for name, text in flat_tables(evaluation).items():
+        _write(folder / TABLES_FOLDER / name, text)
     page = folder / PAGE_NAME
     _write(page, html_page(title, sections, banner=banner))
     return page

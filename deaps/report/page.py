@@ -9,7 +9,7 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from deaps.report.parts import Section
+from deaps.report.parts import Bullets, Notice, Paragraph, Section, TermList
 from deaps.report.theme import DARK, LIGHT
 from deaps.report.wording import percent
 
@@ -23,6 +23,7 @@ def html_page(title: str, sections: Sequence[Section], *, banner: str | None = N
         title=title,
         banner=banner,
         sections=sections,
+        texts=[kind.kind for kind in (Paragraph, Notice, Bullets, TermList)],
         style=_resource("style.css"),
         script=_resource("page.js"),
         light=_variables(LIGHT),

@@ -17,12 +17,14 @@ import numpy as np
 from PIL import Image
 
 from deaps.evaluation import PAGE_NAME, Strip
-from deaps.report.figures.night import Night, night_plot
-from deaps.report.figures.strips import strip_plot, strip_range
+from deaps.report.figures.recordings.night import Night, night_plot
+from deaps.report.figures.recordings.strips import strip_plot, strip_range
 from deaps.report.page import html_page
 from deaps.report.parts import Figure, Panel, Section, numbered
 from deaps.report.sections.strips import PAPER_LINES
+from flows.config import load_settings
 from flows.experiment.page import find_evaluation
+from flows.show import show
 from storage.errors import DeapsError
 from storage.schema import FS, WINDOW_S, Quality
 from storage.snapshot import open_index
@@ -32,6 +34,8 @@ from tests.deaps.report.browser import CHROMIUM, Tab, chromium
 FOLDER = Path(__file__).parent
 REPORT_WIDTH = 980
 NIGHT_WIDTH = 800
+SHOWN_WIDTH = 1200
+NIGHT_TITLE = "Every 10 s of a night, with its quality (synthetic data)"
 _TIDY = """
 document.querySelectorAll("nav").forEach((element) => element.remove());
 if (document.querySelectorAll("section").length === 1)
@@ -66,17 +70,30 @@ LIMIT 1 OFFSET (
 
 
 def main(store: Path) -> None:
-    """Write report.png and night.png beside this file."""
+    """Write show.png, report.png and night.png beside this file."""
     if CHROMIUM is None:
         raise DeapsError("no chromium in the path; install it: apt-get install chromium")
+    write_shown(store)
     report = find_evaluation(store, None) / PAGE_NAME
     with tempfile.TemporaryDirectory() as folder, chromium(Path(folder)) as tab:
         night = Path(folder) / "night.html"
         sections = numbered([night_section(store)])
-        night.write_text(html_page("Every 10 s of a night, with its quality", sections))
+        night.write_text(html_page(NIGHT_TITLE, sections))
         tab.set_theme("light")
         write_picture(tab, report, REPORT_WIDTH, "header", "#table-accuracy-1", name="report.png")
         write_picture(tab, night, NIGHT_WIDTH, "header", "#night figcaption", name="night.png")
+
+
+def write_shown(store: Path) -> None:
+    """Write what ``deaps show`` draws of a night."""
+    settings = load_settings(overrides=[f"store.root={store}"])
+    with open_index(store) as index:
+        _, name, _ = read_night(index)
+    with tempfile.TemporaryDirectory() as folder:
+        (path,) = show(settings, name, None, Path(folder) / "show.png").paths
+        picture = Image.open(path)
+        height = round(picture.height * SHOWN_WIDTH / picture.width)
+        save_small(picture.resize((SHOWN_WIDTH, height)), "show.png")
 
 
 def night_section(store: Path) -> Section:
@@ -95,7 +112,7 @@ def night_section(store: Path) -> Section:
         note=f"{len(night.quality)} windows",
     )
     panels = strip_panels(strips, classes, marks)
-    caption = f"A typical window of each class (median kSQI). {PAPER_LINES}"
+    caption = f"Synthetic data. A typical window of each class (median kSQI). {PAPER_LINES}"
     figure = Figure("night-figure", caption, (course, *panels), arrangement="wide")
     return Section("night", "Quality", (figure,))
 
@@ -144,7 +161,11 @@ def write_picture(tab: Tab, page: Path, width: int, first: str, last: str, *, na
     tab.set_screen(width, width)
     tab.open(page.resolve())
     tab.evaluate(_TIDY)
-    picture = Image.open(io.BytesIO(tab.picture(first, last)))
+    save_small(Image.open(io.BytesIO(tab.picture(first, last))), name)
+
+
+def save_small(picture: Image.Image, name: str) -> None:
+    """Save a picture with 256 colours."""
     small = picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=0)
     small.save(FOLDER / name, optimize=True)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from flows.cli.data import fetch, preprocess, scan, synth
+from flows.cli.data import channels, fetch, init, preprocess, scan, synth
 from flows.cli.models import embed, export, train
 from flows.cli.options import exit_on_error
 from flows.cli.pipeline import deploy, evaluate, report, run, serve
-from flows.cli.store import doctor, gc, query, show, status, trace
+from flows.cli.reference import config, schema
+from flows.cli.store import croissant, doctor, gc, query, show, status, trace
 
 app = typer.Typer(
     name="deaps",
@@ -16,16 +19,37 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain text: rich would double the time that --help takes
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 _COMMANDS = (
-    run,
+    *(init, channels, run),
     *(synth, fetch, scan, preprocess, train, evaluate, report),
-    *(embed, export, query, show, trace, doctor, gc, serve, deploy, status),
+    *(embed, export, query, show, schema, config, trace, croissant, doctor, gc),
+    *(serve, deploy, status),
 )
 for command in _COMMANDS:
     app.command()(exit_on_error(command))
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"deaps {version('deaps')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _all_commands(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    pass
 
 
 def main() -> None:

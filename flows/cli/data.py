@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.cli.options import (
+    AsJson,
     Config,
     Only,
     Overrides,
     Preset,
     Strict,
+    ToParquet,
     flow_arguments,
     flow_context,
     settings_from,
@@ -22,6 +25,77 @@ from flows.ingest.demo_data import DEMO_DATA
 if TYPE_CHECKING:
     from flows.config import Settings
     from flows.ingest.scan import DatasetScan, Scan
+    from flows.init import FirstLook
+    from preprocessing.recording import CohortTables
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="Folder with your recordings, at any depth.")],
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace subjects.csv and deaps.toml.")
+    ] = False,
+) -> None:
+    """Start with your own recordings: subjects.csv, deaps.toml.
+
+    Looks at a folder and writes both. Files that are there already stay as they are.
+
+    Example: deaps init /my/recordings
+    """
+    from flows.init import init_folder
+
+    look = init_folder(folder, overwrite=overwrite)
+    for line in _first_look(look, folder):
+        typer.echo(line)
+
+
+def _first_look(look: FirstLook, folder: Path) -> Iterator[str]:
+    formats = ", ".join(f"{n:,} {name}" for name, n in look.formats.items())
+    yield f"{look.n_recordings:,} recordings below {folder}: {formats}"
+    if look.without_header:
+        example = look.without_header[0]
+        n = len(look.without_header)
+        yield f"{n:,} signal files have no .hea header and are not read, e.g. {example}"
+    if look.table_written:
+        filled = ", ".join(f"{name} of {n:,}" for name, n in look.guessed.items() if n)
+        yield f"wrote {look.table}: a row for each; filled in: {filled or 'nothing but file'}"
+        yield "  complete it if you know more; an empty subject means: a person of its own"
+    else:
+        yield f"kept {look.table}, which was there"
+    how = "wrote" if look.config_written else "kept"
+    yield f"{how} {look.config}{'' if look.config_written else ', which was there'}"
+    source = "" if look.config_names_folder else f" --set data.folder={folder}"
+    yield "next:"
+    yield f"  deaps scan{source}: check the table, and print what would be done"
+    yield f"  deaps preprocess{source}: read, filter and score every recording"
+    yield "  deaps embed folder: 128 numbers for each 10 s, in folder.embeddings.parquet"
+
+
+def channels(
+    file: Annotated[Path, typer.Argument(help="A recording's file, or a record's name.")],
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+    json: AsJson = False,
+    parquet: ToParquet = None,
+) -> None:
+    """List the channels of a file, and which of them is read.
+
+    Labels are printed as the header has them, and stored nowhere.
+
+    Example: deaps channels night.edf
+    """
+    from flows.cli.output import write_rows
+    from preprocessing.own_files.channel_list import list_channels
+    from preprocessing.own_files.recordings import opened_file
+
+    signal = settings_from(preset, config, overrides).signal
+    rows = list_channels(opened_file(file), signal.labels())
+    if write_rows([row._asdict() for row in rows], json=json, parquet=parquet):
+        return
+    for row in rows:
+        typer.echo(f"{row.label} ({row.fs:g} Hz){': read as the ECG' if row.is_read else ''}")
+    if not any(row.is_read for row in rows):
+        typer.echo("none is read; name one: --set signal.channels_add=LABEL, or in deaps.toml")
 
 
 def synth(
@@ -34,11 +108,15 @@ def synth(
 
     Example: deaps synth --to demo-data --set synth.shhs_subjects=40
     """
+    settings = settings_from(preset, config, overrides)
     from flows.runtime.dask_pool import local_workers
+    from flows.runtime.interrupt import stop_at_once
+    from flows.runtime.progress import StageProgress
     from preprocessing.synth import write_cohort
 
-    settings = settings_from(preset, config, overrides)
-    written = write_cohort(to, settings.synth, workers=local_workers(settings.execution))
+    with stop_at_once(), StageProgress("synthetic records", 0, key="synth") as bar:
+        workers = local_workers(settings.execution)
+        written = write_cohort(to, settings.synth, workers=workers, progress=bar.move)
     for name, root in written.items():
         typer.echo(f"{name}: {root}")
 
@@ -63,16 +141,31 @@ def scan(
     config: Config = None,
     overrides: Overrides = None,
     only: Only = None,
-    verbose: Annotated[bool, typer.Option(help="Name every recording.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Name every recording.")] = False,
+    json: AsJson = False,
+    parquet: ToParquet = None,
 ) -> None:
-    """Print what preprocess would do, and why, without doing it.
+    """Check tables; print what preprocess would do, and why.
+
+    It changes nothing, and exits with 1 if a configured data set is not there.
 
     Example: deaps scan --set data.shhs=/data/shhs
     """
+    from flows.cli.output import write_rows
+    from flows.ingest.publication import read_tables
+    from flows.ingest.scan import recording_rows
     from flows.ingest.scan import scan as scan_data
 
-    for dataset in scan_data(settings_from(preset, config, overrides), only or ()).datasets:
-        _print_dataset(dataset, verbose=verbose)
+    scanned = scan_data(settings_from(preset, config, overrides), only or ())
+    if not write_rows(recording_rows(scanned), json=json, parquet=parquet):
+        for dataset in scanned.datasets:
+            tables = None if dataset.problem else read_tables(dataset)
+            _print_dataset(dataset, tables, verbose=verbose)
+    missing = [dataset for dataset in scanned.datasets if dataset.problem]
+    for dataset in missing if json or parquet else ():
+        typer.echo(f"{dataset.job.dataset}: {dataset.problem}", err=True)
+    if missing:
+        raise typer.Exit(1)
 
 
 def preprocess(
@@ -82,7 +175,10 @@ def preprocess(
     only: Only = None,
     strict: Strict = False,
     verify: Annotated[
-        bool, typer.Option(help="Hash every source file, also where size and times are the same.")
+        bool,
+        typer.Option(
+            "--verify", help="Hash every source file, also where size and times are the same."
+        ),
     ] = False,
 ) -> None:
     """Bring the store up to date and publish the index.
@@ -134,12 +230,12 @@ def _takes_seconds(settings: Settings, scanned: Scan) -> bool:
     return is_alone and is_small(settings, scanned.todo())
 
 
-def _print_dataset(dataset: DatasetScan, *, verbose: bool) -> None:
+def _print_dataset(dataset: DatasetScan, tables: CohortTables | None, *, verbose: bool) -> None:
     from flows.ingest.scan import why_counts
 
     name = dataset.job.dataset
     if dataset.problem:
-        typer.echo(f"{name}: {dataset.problem}: skipped")
+        typer.echo(f"{name}: {dataset.problem}: skipped", err=True)
         return
     changes = [f"{n} to do ({why})" for why, n in why_counts(dataset).items()]
     if dataset.removed:
@@ -148,7 +244,9 @@ def _print_dataset(dataset: DatasetScan, *, verbose: bool) -> None:
         changes.append("tables changed: sex, age and labels are read again")
     n_recordings = len(dataset.recordings)
     typer.echo(f"{name}: {n_recordings} recordings; {'; '.join(changes) or 'up to date'}")
-    for warning in dataset.warnings:
+    for text in tables.understood if tables else ():
+        typer.echo(f"{name}: {text}")
+    for warning in (*dataset.warnings, *(tables.warnings if tables else ())):
         typer.echo(f"{name}: warning: {warning}")
     if verbose:
         for recording, why in dataset.todo.items():
@@ -171,7 +269,8 @@ def _print_summary(settings: Settings) -> None:
     from flows.runtime.console import console
     from storage.layout import index_path
 
-    console().print(render(summarise(settings.store.root)))
+    screen = console()
+    screen.print(render(summarise(settings.store.root), screen.width))
     typer.echo(f"index: {index_path(settings.store.root)}")
 
 

@@ -24,7 +24,7 @@ Encoder = Annotated[
 def train(
     method: Annotated[
         list[str] | None,
-        typer.Option(help="Method to train; may be repeated (default: deaps)."),
+        typer.Option(metavar="NAME", help="Method to train; may be repeated (default: deaps)."),
     ] = None,
     preset: Preset = None,
     config: Config = None,
@@ -32,15 +32,18 @@ def train(
 ) -> None:
     """Train methods on the published snapshot.
 
-    A training that was stopped continues from its last checkpoint.
+    Ctrl-C stops a training with a checkpoint, from which the same command
+    goes on.
 
     Example: deaps train --method deaps --set training.iterations=1000
     """
     from deaps.methods import find_method
+    from storage.snapshot import open_index
 
     settings = settings_from(preset, config, overrides)
     for name in method or ():
         find_method(name)
+    open_index(settings.store.root).close()  # Prefect takes seconds to start
     with flow_context(settings):
         from flows.runtime.orchestration import run_flow
         from flows.train import train as train_flow
@@ -55,30 +58,55 @@ def train(
 
 
 def embed(
-    source: Annotated[str, typer.Argument(help="A recording's file, or a data set's name.")],
-    out: Annotated[Path, typer.Option(help="Parquet file to write.")] = Path("embeddings.parquet"),
+    source: Annotated[
+        str, typer.Argument(help="A file, a record, a folder, or a data set's name.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Parquet file to write (default: SOURCE.embeddings.parquet)."),
+    ] = None,
     encoder: Encoder = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw each file, too.")] = False,
+    keep_rejected: Annotated[
+        bool, typer.Option("--all", help="Keep flat, clipped and non-finite windows.")
+    ] = False,
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
 ) -> None:
     """Write the representation of every window to Parquet.
 
-    The windows are those of a file or of a data set in the store.
+    SOURCE is an EDF, BDF, GDF, BrainVision, FIF or WFDB file (a record's
+    header, signal file or name), a folder of them, or a data set in the store.
 
-    Example: deaps embed night.edf --out night.parquet
+    Example: deaps embed night.edf --plot
     """
     settings = settings_from(preset, config, overrides)
-    from flows.embed_source import embed_source
+    from flows.embed_source import default_out, embed_source
 
-    typer.echo(f"{embed_source(settings, source, encoder, out):,} windows: {out}")
+    done = embed_source(
+        settings,
+        source,
+        encoder,
+        out or default_out(source),
+        keep_rejected=keep_rejected,
+        plot=plot,
+        say=lambda text: typer.echo(text, err=True),
+    )
+    for text in done.skipped:
+        typer.echo(f"skipped {text}", err=True)
+    typer.echo(f"{done.counts}: {done.out}")
+    for path in done.pictures:
+        typer.echo(str(path))
 
 
 def export(
     out: Annotated[Path, typer.Argument(help="File ending in .onnx, or folder for a model hub.")],
     encoder: Encoder = None,
 ) -> None:
-    """Write an encoder as ONNX, checked against torch, or as a folder for a model hub.
+    """Write an encoder as ONNX, or as a folder for a model hub.
+
+    ONNX is checked against torch.
 
     Example: deaps export encoder.onnx --encoder store/runs/RUN/encoders/step-00030000.safetensors
     """

@@ -20,10 +20,18 @@ if TYPE_CHECKING:
     from flows.ingest.scan import Scan
 
 Preset = Annotated[
-    str | None, typer.Option(help=f"Settings to start from: {', '.join(preset_names())}.")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help=f"Settings to start from: {', '.join(preset_names())}.",
+        autocompletion=preset_names,
+    ),
 ]
 Config = Annotated[
-    Path | None, typer.Option(help="TOML file of settings (default: deaps.toml, if there is one).")
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="TOML file of settings (default: deaps.toml, if there is one)."
+    ),
 ]
 Overrides = Annotated[
     list[str] | None,
@@ -35,7 +43,13 @@ Only = Annotated[
     list[str] | None, typer.Option(metavar="NAME", help="Only this data set; may be repeated.")
 ]
 Strict = Annotated[
-    bool, typer.Option(help="Exit with 1 if anything was quarantined, flagged or missing.")
+    bool,
+    typer.Option("--strict", help="Exit with 1 if anything was quarantined, flagged or missing."),
+]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the same as JSON.")]
+ToParquet = Annotated[
+    Path | None, typer.Option("--parquet", metavar="FILE", help="Write the table to Parquet.")
 ]
 
 P = ParamSpec("P")
@@ -72,11 +86,26 @@ def stop(message: str) -> NoReturn:
     sys.exit(_USAGE_ERROR)
 
 
-def settings_from(preset: str | None, config: Path | None, overrides: list[str] | None) -> Settings:
-    """Return the settings that the options ask for."""
+def settings_from(
+    preset: str | None, config: Path | None, overrides: list[str] | None, *, quiet: bool = False
+) -> Settings:
+    """Return the settings that the options ask for, and say where they and the store are from."""
     from flows.config import load_settings
 
-    return load_settings(preset=preset, config=config, overrides=overrides or ())
+    settings = load_settings(preset=preset, config=config, overrides=overrides or ())
+    if not quiet:
+        announce(settings, preset, config, overrides)
+    return settings
+
+
+def announce(
+    settings: Settings, preset: str | None, config: Path | None, overrides: list[str] | None
+) -> None:
+    """Print the store and where the settings come from, on standard error."""
+    from flows.config import name_sources
+
+    sources = name_sources(preset=preset, config=config, overrides=overrides or ())
+    typer.echo(f"store: {settings.store.root}, settings: {sources}", err=True)
 
 
 def flow_arguments(
@@ -93,7 +122,7 @@ def flow_context(settings: Settings, scan: Scan | None = None) -> Iterator[None]
 
     Import flows inside, and call them by `run_flow`: Prefect takes seconds to import and to start.
     """
-    typer.echo("starting Prefect and the workers ...", err=True)
+    typer.echo("loading Prefect ...", err=True)
     from flows.runtime.flow_start import hand_over
     from flows.runtime.interrupt import stop_at_once
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from flows.ingest.scan import Scan
 
 _PREFECT_PORT = 4200
+_REPORTS_PORT = 4201
 PREFECT_FILE = Path("prefect.yaml")
 
 
@@ -39,8 +40,12 @@ def run(
     from flows.ingest.scan import scan
 
     settings = settings_from(preset, config, overrides)
-    if preset == "demo" and ensure_demo_data(settings):
-        typer.echo(f"wrote a synthetic cohort to {DEMO_DATA}", err=True)
+    if preset == "demo":
+        from flows.runtime.interrupt import stop_at_once
+
+        with stop_at_once():
+            if ensure_demo_data(settings):
+                typer.echo(f"wrote a synthetic cohort to {DEMO_DATA}", err=True)
     scanned = scan(settings)
     scanned.require_data()
     if page := _finished_page(settings, scanned):
@@ -51,7 +56,7 @@ def run(
             from flows.runtime.orchestration import run_flow
 
             page = Path(run_flow(pipeline, **flow_arguments(preset, config, overrides)))
-    typer.echo(f"report: {page}")
+    _print_report(page)
 
 
 def evaluate(
@@ -75,7 +80,7 @@ def evaluate(
             from flows.runtime.orchestration import run_flow
 
             run_flow(evaluate_flow, **flow_arguments(preset, config, overrides))
-    typer.echo(f"report: {write_page(state.folder)}")
+    _print_report(write_page(state.folder))
 
 
 def report(
@@ -91,27 +96,43 @@ def report(
     from flows.experiment.page import find_evaluation, rewrite_page
 
     settings = settings_from(preset, config, overrides)
-    typer.echo(f"report: {rewrite_page(find_evaluation(settings.store.root, name))}")
+    _print_report(rewrite_page(find_evaluation(settings.store.root, name)))
+
+
+def _print_report(page: Path) -> None:
+    """Print where the report is, and that its data are synthetic if they are."""
+    from deaps.evaluation import read_evaluation
+
+    typer.echo(f"report: {page}")
+    if names := read_evaluation(page.parent).synthetic:
+        typer.echo(f"synthetic data, no person was recorded: {', '.join(names)}")
 
 
 def serve(
     port: Annotated[
         int, typer.Option(help="Port of Prefect's pages; another free one if it is taken.")
     ] = _PREFECT_PORT,
+    reports_port: Annotated[
+        int, typer.Option(help="Port of the reports; another free one if it is taken.")
+    ] = _REPORTS_PORT,
     preset: Preset = None,
     config: Config = None,
 ) -> None:
     """Offer every deployment to Prefect and run schedules.
 
-    ``prefect deployment run`` works in this folder until you stop the command.
+    Then prefect deployment run works in this folder, until you stop the
+    command. It serves the store's reports, too, for this machine alone.
 
     Example: deaps serve --port 4200
     """
     from flows.serve import serve as serve_deployments
 
+    settings = settings_from(preset, config, None)
     serve_deployments(
-        settings_from(preset, config, None).refresh,
+        settings.refresh,
         port=port,
+        store=settings.store.root,
+        reports_port=reports_port,
         say=lambda text: typer.echo(text, err=True),
         parameters=flow_parameters(preset, config),
     )
@@ -120,9 +141,10 @@ def serve(
 def deploy(
     file: Annotated[Path, typer.Option(help="Prefect's file of deployments.")] = PREFECT_FILE,
 ) -> None:
-    """Make work pools, deployments and an end for silent runs on a server.
+    """Make a Prefect server ready: pools and deployments.
 
-    The server is the one that PREFECT_API_URL names; running it again does no harm.
+    It also gives silent runs an end. The server is the one that
+    PREFECT_API_URL names; running it again does no harm.
 
     Example: deaps deploy
     """

@@ -34,6 +34,19 @@ def render(status: StoreStatus) -> RenderableType:
     """Return the state for a terminal."""
     from rich.console import Group
 
+    return Group(*(section(title, lines) for title, lines in _sections(status).items() if lines))
+
+
+def as_rows(status: StoreStatus) -> list[dict[str, str]]:
+    """Return the state as rows: the section, what, and what is said of it."""
+    return [
+        {"section": title, "what": line[0], "value": "; ".join(filter(None, line[1:]))}
+        for title, lines in _sections(status).items()
+        for line in lines
+    ]
+
+
+def _sections(status: StoreStatus) -> dict[str, list[tuple[str, ...]]]:
     sections = {
         f"Store {status.root}": _store_lines(status),
         "Running now": working_lines(status),
@@ -42,8 +55,7 @@ def render(status: StoreStatus) -> RenderableType:
         "Disk": _disk_lines(status),
         "Last warnings and errors": map(_event_line, status.events),
     }
-    rows = {title: list(lines) for title, lines in sections.items()}
-    return Group(*(section(title, lines) for title, lines in rows.items() if lines))
+    return {title: list(lines) for title, lines in sections.items()}
 
 
 def _store_lines(status: StoreStatus) -> Iterator[tuple[str, ...]]:
@@ -62,7 +74,7 @@ def _published_lines(published: Published) -> Iterator[tuple[str, ...]]:
     yield "in all", _counts(published.recordings, published.quarantined, published.windows)
     for dataset in published.datasets:
         counts = _counts(dataset.recordings, dataset.quarantined, dataset.windows)
-        yield dataset.dataset, counts
+        yield dataset.dataset, f"{counts}{'; synthetic' if dataset.synthetic else ''}"
 
 
 def _counts(recordings: int, quarantined: int, windows: int) -> str:

@@ -8,7 +8,15 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import Config, Overrides, Preset, settings_from, stop
+from flows.cli.options import (
+    AsJson,
+    Config,
+    Overrides,
+    Preset,
+    ToParquet,
+    settings_from,
+    stop,
+)
 
 _INTERRUPTED = 130
 
@@ -19,20 +27,24 @@ def query(
     config: Config = None,
     overrides: Overrides = None,
     csv: Annotated[bool, typer.Option("--csv", help="Write CSV instead of a table.")] = False,
+    json: AsJson = False,
+    parquet: ToParquet = None,
 ) -> None:
     """Ask the index a question in SQL; it cannot change anything.
 
     Example: deaps query "SELECT rhythm, count(*) FROM windows GROUP BY rhythm"
     """
-    from flows.cli.output import ROWS_ASKED, print_csv, print_table
+    from flows.cli.output import ROWS_ASKED, print_csv, print_table, require_parquet, write_rows
     from storage.query import run_query
 
     store = settings_from(preset, config, overrides).store
+    if parquet is not None:
+        require_parquet(parquet)
     try:
         table = run_query(
             store.root,
             sql,
-            limit=None if csv else ROWS_ASKED,
+            limit=None if csv or json or parquet else ROWS_ASKED,
             seconds=store.query_seconds,
             megabytes=store.query_megabytes,
         )
@@ -40,31 +52,54 @@ def query(
         typer.echo("deaps: stopped", err=True)
         # A statement that does not end would keep the process at its end.
         os._exit(_INTERRUPTED)
-    (print_csv if csv else print_table)(table)
+    if not write_rows(table, json=json, parquet=parquet):
+        (print_csv if csv else print_table)(table)
 
 
 def show(
     what: Annotated[
-        str, typer.Argument(help="A recording, RECORDING:ROW, RECORDING:ROW,ROW,ROW, or a subject.")
-    ],
+        str | None,
+        typer.Argument(help="A recording, RECORDING:ROW[,ROW...], or a subject."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="PNG or SVG file to write (default: one of each).")
     ] = None,
     encoder: Annotated[
         Path | None, typer.Option(help="Encoder file (default: the one that is shipped).")
     ] = None,
+    files: Annotated[
+        bool, typer.Option("--files/--no-files", help="Whether to write picture files, too.")
+    ] = True,
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
+    json: AsJson = False,
+    parquet: ToParquet = None,
 ) -> None:
     """Draw a night, windows of it, or a subject's visits.
 
-    Example: deaps show shhs1-200001
+    It draws in the terminal, and writes a PNG and an SVG. Without WHAT it
+    lists the recordings, as a table, JSON or Parquet.
+
+    Example: deaps show shhs1-200001 --no-files
     """
     settings = settings_from(preset, config, overrides)
+    from flows.runtime.console import screen_width
+    from flows.show import list_recordings
     from flows.show import show as draw
 
-    for path in draw(settings, what, encoder, out):
+    if what is None:
+        import pyarrow as pa
+
+        from flows.cli.output import print_table, write_rows
+
+        rows = list_recordings(settings.store.root)
+        if not write_rows(rows, json=json, parquet=parquet):
+            print_table(pa.Table.from_pylist(rows), ways="--json, --parquet FILE")
+        return
+    shown = draw(settings, what, encoder, out, files=files, width=screen_width())
+    typer.echo("\n".join(shown.lines))
+    for path in shown.paths:
         typer.echo(str(path))
 
 
@@ -78,13 +113,16 @@ def trace(
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
+    json: AsJson = False,
+    parquet: ToParquet = None,
 ) -> None:
     """Name what a figure of a report, or a window, comes from.
 
-    The report ``newest`` is the last one.
+    The report newest is the last one.
 
     Example: deaps trace newest afib-transfer/deaps/accuracy
     """
+    from flows.cli.output import write_rows
     from flows.experiment.lineage import trace_figure, trace_window
 
     root = settings_from(preset, config, overrides).store.root
@@ -92,23 +130,56 @@ def trace(
         lines = trace_window(root, what)
     else:
         lines = trace_figure(root, None if what == "newest" else what, figure)
-    for name, value in lines:
-        typer.echo(f"{name}: {value}")
+    rows = [{"what": name, "value": value} for name, value in lines]
+    if not write_rows(rows, json=json, parquet=parquet):
+        for name, value in lines:
+            typer.echo(f"{name}: {value}")
+
+
+def croissant(
+    out: Annotated[
+        Path | None, typer.Option(help="File to write (default: croissant.json in the store).")
+    ] = None,
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Describe the store in Croissant, for programs that find and load data sets.
+
+    It names data sets, columns and files, and neither people nor recordings.
+
+    Example: deaps croissant --set store.root=/data/store
+    """
+    from preprocessing.datasets import DATASETS
+    from storage.croissant import write_croissant
+
+    root = settings_from(preset, config, overrides).store.root
+    labels = {name: dataset.label for name, dataset in DATASETS.items()}
+    typer.echo(str(write_croissant(root, labels=labels, out=out)))
 
 
 def doctor(
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
-    verify: Annotated[bool, typer.Option(help="Read and hash every file, too.")] = False,
-    deep: Annotated[
-        bool, typer.Option(help="Compare index, windows and data sets with each other, too.")
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read and hash every file, too.")
     ] = False,
+    deep: Annotated[
+        bool,
+        typer.Option("--deep", help="Compare index, windows and data sets with each other, too."),
+    ] = False,
+    json: AsJson = False,
+    parquet: ToParquet = None,
 ) -> None:
     """Check that the store is whole; exit with 1 if it is not.
 
     Example: deaps doctor --verify
     """
+    from dataclasses import asdict
+
+    from flows.cli.output import write_rows
+
     settings = settings_from(preset, config, overrides)
     if deep:
         from flows.ingest.deep_check import check_deeply
@@ -119,10 +190,12 @@ def doctor(
 
         findings = check_store(settings.store.root, verify=verify)
     errors = sum(finding.is_error for finding in findings)
-    for finding in findings:
-        typer.echo(str(finding))
-    spare = len(findings) - errors
-    typer.echo(f"{errors} errors, {spare} spare files" if findings else "the store is whole")
+    rows = [asdict(finding) | {"is_error": finding.is_error} for finding in findings]
+    if not write_rows(rows, json=json, parquet=parquet):
+        for finding in findings:
+            typer.echo(str(finding))
+        spare = len(findings) - errors
+        typer.echo(f"{errors} errors, {spare} spare files" if findings else "the store is whole")
     if errors:
         raise typer.Exit(1)
 
@@ -131,16 +204,24 @@ def gc(
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
-    dry_run: Annotated[bool, typer.Option(help="Only list what would be removed.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only list what would be removed.")
+    ] = False,
+    json: AsJson = False,
+    parquet: ToParquet = None,
 ) -> None:
     """Remove window files that nothing names, and old logs.
 
     Example: deaps gc --dry-run
     """
+    from flows.cli.output import write_rows
     from storage.care.unused_files import remove_unused_files
 
     store = settings_from(preset, config, overrides).store
     removed = remove_unused_files(store.root, dry_run=dry_run, keep_logs_days=store.keep_logs_days)
+    rows = [{"path": str(path), "removed": not dry_run} for path in removed]
+    if write_rows(rows, json=json, parquet=parquet):
+        return
     for path in removed:
         typer.echo(str(path))
     typer.echo(f"{len(removed)} files {'would be ' if dry_run else ''}removed")
@@ -150,7 +231,8 @@ def status(
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
+    json: AsJson = False,
+    parquet: ToParquet = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Show stages, runs and workers until Ctrl-C.")
     ] = False,
@@ -162,7 +244,8 @@ def status(
     root = settings_from(preset, config, overrides).store.root
     if not root.is_dir():
         stop(f"no store at {root}; run deaps preprocess, or name another with --set store.root=")
-    from flows.cli.status_screen import as_json, render
+    from flows.cli.output import write_parquet
+    from flows.cli.status_screen import as_json, as_rows, render
     from flows.monitoring.status import store_status
     from flows.runtime.console import console
 
@@ -172,7 +255,9 @@ def status(
         watch_store(root, console())
         return
     state = store_status(root)
+    if parquet is not None:
+        write_parquet(as_rows(state), parquet)
     if json:
         typer.echo(as_json(state))
-    else:
+    elif parquet is None:
         console().print(render(state))

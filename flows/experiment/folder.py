@@ -59,7 +59,7 @@ def result_rows(evaluation: Evaluation) -> list[dict[str, object]]:
     """
     runs = {r.name: r.runs for r in evaluation.representations}
     rows: list[dict[str, object]] = []
-    origin = _origin(evaluation.provenance)
+    origin = _origin(evaluation.provenance) | {"synthetic": bool(evaluation.synthetic)}
     for benchmark in evaluation.benchmarks:
         if benchmark.not_run is not None:
             rows.append({"benchmark": benchmark.name, "note": f"not run: {benchmark.not_run}"})

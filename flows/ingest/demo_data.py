@@ -17,11 +17,14 @@ def ensure_demo_data(settings: Settings) -> bool:
     if any(root.exists() for root in settings.data.roots().values()):
         return False
     from flows.runtime.dask_pool import local_workers
+    from flows.runtime.progress import StageProgress
     from preprocessing.synth import write_cohort
 
     # Under another name first: a kill leaves no half of a cohort.
     unfinished = DEMO_DATA.with_name(f"{DEMO_DATA.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
-    write_cohort(unfinished, settings.synth, workers=local_workers(settings.execution))
+    workers = local_workers(settings.execution)
+    with StageProgress("synthetic records", 0, key="synth") as bar:
+        write_cohort(unfinished, settings.synth, workers=workers, progress=bar.move)
     unfinished.rename(DEMO_DATA)
     return True

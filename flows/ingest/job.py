@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from preprocessing.channels import ANY_ECG, MATCHING_VERSION, canonical, sounds_like_ecg
 from preprocessing.config import ALGORITHM_VERSION, QualitySettings, SignalSettings
 from preprocessing.datasets import DataSet
 from preprocessing.plausibility import DEFAULT_READING_BYTES
@@ -37,7 +38,7 @@ class Job:
 
     def settings(self) -> dict[str, Any]:
         """Return just the settings that this data set's window files depend on."""
-        unread = set() if self.reader.reads_channels else {"channels"}
+        unread = {"channels_add"} | (set() if self.reader.reads_channels else {"channels"})
         return {
             "signal": self.signal.model_dump(mode="json", exclude=unread),
             "quality": self.quality.model_dump(mode="json"),
@@ -46,6 +47,26 @@ class Job:
     def settings_digest(self) -> str:
         """Return the digest of those settings, of the algorithm's and of the schema's version."""
         return digest_of(self.settings(), ALGORITHM_VERSION, SCHEMA_VERSION)
+
+    def channel_digest(self) -> str:
+        """Return the digest for a recording without an ECG channel: labels are part of it, too.
+
+        So more labels redo such recordings, and no others.
+        """
+        return digest_of(self.settings_digest(), self.signal.labels(), MATCHING_VERSION)
+
+    def is_label(self, channel: str) -> bool:
+        """Return whether a lead of this name would be read."""
+        return _is_among(channel, self.signal.labels())
+
+    def is_added(self, channel: str) -> bool:
+        """Return whether a lead of this name would be read for the sake of an added label alone."""
+        return not _is_among(channel, self.signal.model_copy(update={"channels_add": ()}).labels())
+
+
+def _is_among(channel: str, labels: tuple[str, ...]) -> bool:
+    is_known = canonical(channel) in map(canonical, labels)
+    return is_known or (ANY_ECG in labels and sounds_like_ecg(channel))
 
 
 def printable(name: str) -> str:

@@ -14,7 +14,7 @@ from storage.cycle_collector import cycle_collector_paused
 from storage.index.identity import RecordingKey
 from storage.layout import SYNTHETIC_NAME
 from storage.publish import publish
-from storage.schema import DatasetRow, RecordingRow, Scoring, SubjectRow
+from storage.schema import VISIT_NAME, DatasetRow, RecordingRow, Scoring, SubjectRow
 from storage.snapshot import Snapshot
 
 _NOTHING = Facts()
@@ -81,8 +81,10 @@ def read_tables(dataset: DatasetScan) -> CohortTables:
 
 def result_settings(settings: Settings) -> dict[str, object]:
     """Return the settings that change window files, for the snapshot's own record."""
+    # Without added labels a snapshot keeps the id that it had before there was such a setting.
+    unset = set() if settings.signal.channels_add else {"channels_add"}
     return {
-        "signal": settings.signal.model_dump(mode="json"),
+        "signal": settings.signal.model_dump(mode="json", exclude=unset),
         "quality": settings.quality.model_dump(mode="json"),
     }
 
@@ -111,13 +113,19 @@ def _with_facts(row: RecordingRow, recording: FoundRecording, facts: Facts | Non
 def _subject_rows(
     dataset: DatasetScan, columns: tuple[str, ...]
 ) -> tuple[list[SubjectRow], list[str]]:
-    """Return what the data set's tables have in the named columns, and warnings."""
-    if not columns:
-        return [], []
-    name, root = dataset.job.dataset, dataset.job.root
-    values, warnings = dataset.job.reader.subject_values(root, columns)
-    known = set(dataset.job.reader.subject_columns(root))
+    """Return what the data set's tables have in the named columns, names of visits, and warnings.
+
+    Both concern this data set alone: a table that cannot be read is said by `read_tables`.
+    """
+    name, root, reader = dataset.job.dataset, dataset.job.root, dataset.job.reader
+    values, warnings = reader.subject_values(root, columns) if columns else ({}, [])
+    known = set(reader.subject_columns(root)) if columns else set()
     empty = {column: "" for column in columns if column in known}
+    visit_names = reader.visit_names(root)
+    if visit_names:
+        empty[VISIT_NAME] = ""
+    for key, visit_name in visit_names.items():
+        values[key] = values.get(key, {}) | {VISIT_NAME: visit_name}
     rows = [SubjectRow(name, *key, empty | texts) for key, texts in values.items()]
     return rows, warnings
 

@@ -14,6 +14,7 @@ import numpy as np
 from flows.ingest.job import Job, printable, stat_source
 from flows.ingest.scoring import add_scoring
 from preprocessing.chain import ProcessedRecording, process
+from preprocessing.channels import NO_CHANNEL, canonical
 from preprocessing.config import ALGORITHM_VERSION
 from preprocessing.plausibility import check_recording, reading_memory
 from preprocessing.recording import FoundRecording, RawRecording, UnreadableRecordingError
@@ -83,7 +84,10 @@ def preprocess_recording(job: Job, recording: FoundRecording) -> RecordingRow:
         row, processed = _process(job, recording, row)
         _require_unchanged(job.root, recording, row)
     except Exception as error:  # whatever a reader raises concerns this file alone
-        return replace(row, status=Status.QUARANTINED, reason=reason(error))
+        why = reason(error)
+        if why.startswith(NO_CHANNEL) and job.reader.reads_channels:
+            row = replace(row, settings_digest=job.channel_digest())
+        return replace(row, status=Status.QUARANTINED, reason=why)
     return _write(job, row, processed)
 
 
@@ -92,8 +96,10 @@ def _process(
 ) -> tuple[RecordingRow, ProcessedRecording]:
     """Return the row and the windows; the raw signal is let go before they are written."""
     with reading_memory(job.reading_bytes):
-        raw = check_recording(job.reader.read(job.root, recording, job.signal.channels))
+        raw = check_recording(job.reader.read(job.root, recording, job.signal.labels()))
     processed = process(raw, signal=job.signal, quality=job.quality)
+    if job.reader.reads_channels and job.is_added(raw.channel):
+        row = replace(row, digest=_digest(row, raw.channel))
     return _describe(row, raw, processed), processed
 
 
@@ -134,17 +140,26 @@ def _require_unchanged(root: Path, recording: FoundRecording, row: RecordingRow)
             raise UnreadableRecordingError("changed while it was read; run deaps preprocess again")
 
 
-def _digest(row: RecordingRow) -> str:
-    """Return the digest that the window file is named after: scorings have no part in it."""
+def _digest(row: RecordingRow, channel: str | None = None) -> str:
+    """Return the digest that the window file is named after: scorings have no part in it.
+
+    A ``channel`` that an added label chose does: another list may choose another.
+    """
     contents = [
         [source.role, source.sha256] for source in row.sources if source.role != SourceRole.SCORING
     ]
-    return digest_of(contents, row.settings_digest)
+    return digest_of(contents, row.settings_digest, *([canonical(channel)] if channel else []))
 
 
 def _finished(job: Job, row: RecordingRow) -> RecordingRow | None:
     """Return the row of a window file that an earlier run left, or None."""
-    path = job.store / window_path(row.dataset, row.name, row.digest or "")
+    added = job.signal.channels_add if job.reader.reads_channels else ()
+    digests = [row.digest or "", *(_digest(row, label) for label in added)]
+    return next((done for digest in digests if (done := _written(job, row, digest))), None)
+
+
+def _written(job: Job, row: RecordingRow, digest: str) -> RecordingRow | None:
+    path = job.store / window_path(row.dataset, row.name, digest)
     if not path.exists():
         return None
     try:

@@ -34,7 +34,7 @@ from flows.runtime.shared_store import warn_of_locks
 from preprocessing.recording import FoundRecording
 from storage.index.identity import RecordingKey
 from storage.layout import IN_PROCESS_MARK
-from storage.locks import writer_lock
+from storage.locking.locks import writer_lock
 from storage.schema import RecordingRow, Status
 from storage.snapshot import Snapshot
 
@@ -156,6 +156,7 @@ def is_small(settings: Settings, todo: Sequence[tuple[Job, FoundRecording]]) -> 
 def run_here(settings: Settings, todo: Sequence[tuple[Job, FoundRecording]]) -> ChunkResult:
     """Preprocess a few recordings in this process."""
     log, results = EventLog(settings.store.root), []
+    say(f"reading {len(todo):,} recording{'' if len(todo) == 1 else 's'} ...")
     _mark(settings).touch()
     for job, recording in todo:
         results.append(preprocess_chunk(job, [recording]))

@@ -11,14 +11,17 @@ import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from flows.config import ConfigError, Settings, describe_data_roots
 from flows.ingest.job import Job, printable, stat_source
+from preprocessing.channels import ECG_ALIASES, NO_CHANNEL
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.walk import accounting_links
 from preprocessing.recording import FoundRecording
@@ -42,9 +45,20 @@ class Why(StrEnum):
     NEW = "new"
     CHANGED = "source file changed"
     SETTINGS = "settings or algorithm changed"
+    CHANNELS = "names of ECG channels changed"
     LOST = "window file gone"
     VERIFY = "to be verified"
     SCORING = "stages or events changed"
+
+
+class Expected(NamedTuple):
+    """What a published recording must agree with to be up to date."""
+
+    settings_digest: str
+    digest_without_channel: str
+    """Of a recording that was set aside for want of an ECG channel."""
+    is_label: Callable[[str], bool]
+    """Whether a lead of this name would be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +156,8 @@ def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False
         )
     if not roots:
         raise ConfigError(
-            "no data set is configured; give one, e.g. --set data.mitdb=/path/to/it\n"
-            + describe_data_roots()
+            "no data set is configured; for your own recordings run deaps init FOLDER, or give "
+            "one of these, e.g. --set data.mitdb=/path/to/it\n" + describe_data_roots()
         )
     store = resolve_root(settings.store.root)
     identity = _index_identity(store)
@@ -199,6 +213,28 @@ def why_counts(dataset: DatasetScan) -> dict[str, int]:
     return dict(Counter(str(why) for why in dataset.todo.values()))
 
 
+def recording_rows(scanned: Scan) -> list[dict[str, str | int]]:
+    """Return a row for each recording: whose it is, and why it has to be done, "" if not."""
+    rows: list[dict[str, str | int]] = []
+    for dataset in scanned.datasets:
+        name = dataset.job.dataset
+        for recording in dataset.recordings.values():
+            why = str(dataset.todo.get(recording.name, ""))
+            rows.append(
+                {
+                    "dataset": name,
+                    "recording": recording.name,
+                    "subject": recording.subject,
+                    "visit": recording.visit,
+                    "todo": why,
+                }
+            )
+        for removed in dataset.removed:
+            gone: dict[str, str | int] = {"subject": "", "visit": 0, "todo": "gone from the source"}
+            rows.append({"dataset": name, "recording": removed, **gone})
+    return rows
+
+
 def _scan_dataset(
     job: Job,
     published: PublishedState | None,
@@ -222,12 +258,13 @@ def _scan_dataset(
         kept = f"; its {n_published} published recordings are kept" if n_published else ""
         problem = "; ".join([f"no recordings below {job.root}", *warnings]) + kept
         return DatasetScan(job, problem=problem)
-    digest = job.settings_digest()
+    expected = Expected(job.settings_digest(), job.channel_digest(), cache(job.is_label))
     unseen = Why.VERIFY if verify else None
     todo = {
         name: why
         for name, recording in recordings.items()
-        if (why := _why(job, digest, recording, published_sources.get(name)) or unseen) is not None
+        if (why := _why(job, expected, recording, published_sources.get(name)) or unseen)
+        is not None
     }
     # Warnings count as a table's content: another one is published, and without any nothing is new.
     # So do the columns that are asked for.
@@ -297,18 +334,32 @@ def _name_warnings(n_links: int, n_renamed: int) -> list[str]:
 
 
 def _why(
-    job: Job, settings_digest: str, recording: FoundRecording, published: PublishedSources | None
+    job: Job,
+    expected: Expected,
+    recording: FoundRecording,
+    published: PublishedSources | None,
 ) -> Why | None:
     if published is None:
         return Why.NEW
-    if published.settings_digest != settings_digest:
+    if _lacks_channel(job, published):
+        if published.settings_digest != expected.digest_without_channel:
+            return Why.CHANNELS
+    elif published.settings_digest != expected.settings_digest:
         return Why.SETTINGS
+    elif job.reader.reads_channels and not expected.is_label(published.channel or ECG_ALIASES[0]):
+        return Why.CHANNELS
     if not _sources_unchanged(job.root, recording, published, scoring=False):
         return Why.CHANGED
     if not _window_file_exists(job.store, published):
         return Why.LOST
     is_scored = _sources_unchanged(job.root, recording, published, scoring=True)
     return None if is_scored else Why.SCORING
+
+
+def _lacks_channel(job: Job, published: PublishedSources) -> bool:
+    """Return whether a recording was set aside for want of a channel."""
+    reason = published.reason or ""
+    return job.reader.reads_channels and reason.startswith(NO_CHANNEL)
 
 
 def _sources_unchanged(

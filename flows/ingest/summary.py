@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,9 @@ from storage.schema import WINDOW_S, Quality
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+_TABLE_WIDTH = 110
+"""Columns of a screen that the tables need to be readable."""
+
 _DATASETS = """
 SELECT dataset,
        count(*) AS recordings,
@@ -19,8 +23,9 @@ SELECT dataset,
        coalesce(sum(n), 0)::BIGINT AS windows,
        coalesce(sum(excellent), 0)::BIGINT AS "Excellent",
        coalesce(sum(barely), 0)::BIGINT AS "Barely acceptable",
-       coalesce(sum(unacceptable), 0)::BIGINT AS "Unacceptable"
-FROM recordings
+       coalesce(sum(unacceptable), 0)::BIGINT AS "Unacceptable",
+       coalesce(bool_or(synthetic), false) AS synthetic
+FROM recordings LEFT JOIN (SELECT dataset, synthetic FROM datasets) USING (dataset)
 LEFT JOIN (
     SELECT recording_id,
            count(*) AS n,
@@ -85,14 +90,14 @@ def dataset_rows(summary: Summary) -> list[dict[str, str]]:
     """Return the main table's cells as text, a total below."""
     rows = list(summary.datasets)
     if len(rows) > 1:
-        numbers = [key for key in rows[0] if key != "dataset"]
+        numbers = [key for key in rows[0] if key not in ("dataset", "synthetic")]
         rows.append({"dataset": "total"} | {k: sum(row[k] for row in rows) for k in numbers})
     return [_cells(row) for row in rows]
 
 
 def _cells(row: dict[str, Any]) -> dict[str, str]:
     cells = {
-        "data set": row["dataset"],
+        "data set": f"{row['dataset']}{' (synthetic)' if row.get('synthetic') else ''}",
         "recordings": f"{row['recordings']:,}",
         "subjects": f"{row['subjects']:,}",
         "windows": f"{row['windows']:,}",
@@ -133,14 +138,31 @@ def problem_rows(summary: Summary) -> list[dict[str, str]]:
     return rows
 
 
-def render(summary: Summary) -> RenderableType:
-    """Return the summary for a terminal."""
+def render(summary: Summary, width: int | None = None) -> RenderableType:
+    """Return the summary for a terminal; as sentences if it is too narrow for the tables."""
     from rich.console import Group
+    from rich.text import Text
 
+    if width is not None and width < _TABLE_WIDTH:
+        return Text("\n".join(_sentences(summary)))
     tables = [_table(dataset_rows(summary), "Windows")]
     if problems := problem_rows(summary):
         tables.append(_table(problems, "Set aside, flagged, missing"))
     return Group(*tables)
+
+
+def _sentences(summary: Summary) -> Iterator[str]:
+    for row in dataset_rows(summary):
+        shares = ", ".join(f"{row[quality]} {quality}" for quality in Quality)
+        yield (
+            f"{row['data set']}: {row['recordings']} recordings of {row['subjects']} subjects, "
+            f"{row['quarantined']} quarantined; {row['windows']} windows ({row['hours']} h): "
+            f"{shares}"
+        )
+    for row in problem_rows(summary):
+        counted = f", {row['recordings']} recordings" if row["recordings"] else ""
+        example = f" (e.g. {row['for example']})" if row["for example"] else ""
+        yield f"{row['']}, {row['data set']}{counted}: {row['what']}{example}"
 
 
 def _table(rows: list[dict[str, str]], title: str) -> RenderableType:

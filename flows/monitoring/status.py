@@ -29,7 +29,8 @@ _LOOKED = (FINISHED, UNCHANGED)
 """Events of the preprocessing stage after which a store is up to date."""
 
 _DATASETS = """
-SELECT dataset, n_recordings, n_quarantined, n_windows, scanned_at_ns FROM datasets ORDER BY dataset
+SELECT dataset, n_recordings, n_quarantined, n_windows, scanned_at_ns, synthetic
+FROM datasets ORDER BY dataset
 """
 
 
@@ -42,6 +43,7 @@ class DatasetStatus:
     quarantined: int
     windows: int
     scanned_at: datetime
+    synthetic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +118,8 @@ def _published(root: Path) -> tuple[Published | None, str | None]:
 def _read_published(index: DuckDBPyConnection) -> Published:
     snapshot = read_snapshot(index)
     datasets = [
-        DatasetStatus(name, recordings, aside, windows, datetime.fromtimestamp(at_ns / 1e9, UTC))
-        for name, recordings, aside, windows, at_ns in index.execute(_DATASETS).fetchall()
+        DatasetStatus(name, n, aside, windows, datetime.fromtimestamp(at_ns / 1e9, UTC), synthetic)
+        for name, n, aside, windows, at_ns, synthetic in index.execute(_DATASETS).fetchall()
     ]
     return Published(
         snapshot_id=snapshot.snapshot_id,

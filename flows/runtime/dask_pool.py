@@ -91,12 +91,15 @@ def worker_pool(execution: ExecutionSettings) -> Iterator[Client]:
             yield client
         return
     if execution.dask_address is not None:
+        say(f"asking the Dask scheduler at {execution.dask_address} ...")
         with _connected(execution.dask_address) as client:
             _say_address(client)
             yield client
         return
+    n_workers = local_workers(execution)
+    say(f"starting {n_workers} worker{'' if n_workers == 1 else 's'} ...")
     with dask.config.set(WORKER_SETTINGS), _environment_kept():
-        cluster = _start_cluster(local_workers(execution))
+        cluster = _start_cluster(n_workers)
         with cluster, Client(cluster) as client:
             _say_address(client)
             yield client
@@ -114,7 +117,8 @@ def _start_cluster(n_workers: int) -> LocalCluster:
                 host="127.0.0.1",
                 dashboard_address="127.0.0.1:0",
                 memory_limit=0,
-                silence_logs=logging.ERROR,
+                # A worker that fails says why to us, and we print it once, without a traceback.
+                silence_logs=logging.CRITICAL,
             )
         except RuntimeError:
             say("a worker ended while it started; starting the workers again")

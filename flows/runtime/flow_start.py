@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from deaps.evaluation import Stage
-from flows.config import Settings, default_config, load_settings
+from flows.config import Settings, load_settings, name_sources
 from flows.ingest.scan import Scan
 from flows.runtime.console import say
 from flows.runtime.interrupt import keep_stopping_at_once
 from flows.runtime.prefect_server import end_stray_servers, remember_server
 
-FALLBACK_PRESET = "demo"
+DEMO_PRESET = "demo"
 _OF_THE_MACHINE = ("data.", "execution.", "store.root")
 
 
@@ -94,18 +94,18 @@ def start_flow(
 ) -> tuple[Settings, str | None]:
     """Return the settings of a flow run and the preset that they start from, if any.
 
-    Without arguments and without a deaps.toml, run the demo preset and say so.
+    The rule is that of every command: options, then a deaps.toml, then defaults.
     """
     keep_stopping_at_once()
     end_stray_servers()
     remember_server()
     if handover := _handover.get():
         return handover.settings, preset
-    if preset is None and config is None and not overrides and default_config() is None:
-        preset = FALLBACK_PRESET
-        say(f"no deaps.toml in {Path.cwd()} and no DEAPS_CONFIG: using the preset {preset!r}")
-    path = Path(config) if config else None
-    return load_settings(preset=preset, config=path, overrides=overrides or ()), preset
+    path, typed = Path(config) if config else None, overrides or ()
+    settings = load_settings(preset=preset, config=path, overrides=typed)
+    sources = name_sources(preset=preset, config=path, overrides=typed)
+    say(f"store: {settings.store.root}, settings: {sources}")
+    return settings, preset
 
 
 def command_line(

@@ -6,24 +6,30 @@ and try for more than a minute.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any, NoReturn
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_STOPPED = b"deaps: stopped; what was done is kept, run it again to go on\n"
+_STOPPED = "stopped; what was done is kept, run it again to go on"
+_WAITING = b"deaps: stopping after this step, with a checkpoint; once more stops at once\n"
+_LAST_WORDS_S = 60
+"""How long a training in a process of its own may take to write its checkpoint."""
 _EXIT_CODE = 130
+Handler = Callable[[int, FrameType | None], Any] | int | None
 _asked_for = False
 _beside: list[subprocess.Popen[bytes]] = []
 """Processes that this one has started other than by multiprocessing."""
 
 
-@contextmanager
+@contextlib.contextmanager
 def stop_at_once() -> Iterator[None]:
     """Make both signals end this process and its children without delay."""
     global _asked_for  # signal handlers are the process's, too
@@ -50,7 +56,7 @@ def keep_stopping_at_once() -> None:
             signal.signal(number, _stop)
 
 
-@contextmanager
+@contextlib.contextmanager
 def stopped_with_us(process: subprocess.Popen[bytes]) -> Iterator[None]:
     """End ``process`` with this one, by SIGTERM, which torchrun passes on to its processes."""
     _beside.append(process)
@@ -60,13 +66,70 @@ def stopped_with_us(process: subprocess.Popen[bytes]) -> Iterator[None]:
         _beside.remove(process)
 
 
+class DelayedStop:
+    """A signal that waits for the end of a step: whether it came, and what follows."""
+
+    def __init__(self) -> None:
+        self._number: int | None = None
+        self._before: dict[int, Handler] = {}
+
+    def asked(self) -> bool:
+        """Return whether a signal came."""
+        return self._number is not None
+
+    def deliver(self, message: str) -> None:
+        """Do what the signal would have done; a command ends with ``message``."""
+        number = self._number if self._number is not None else int(signal.SIGINT)
+        before = self._before.get(number)
+        if before is _stop:
+            _end(message)
+        signal.signal(number, before)
+        signal.raise_signal(number)
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        if self._number is not None:
+            self.deliver(_STOPPED)
+        self._number = number
+        with contextlib.suppress(OSError):
+            os.write(2, _WAITING)
+
+
+@contextlib.contextmanager
+def stopping_after_a_step() -> Iterator[DelayedStop]:
+    """Let both signals wait until the work inside looks for them; a second one is not delayed.
+
+    Only the main thread can do so. In another, signals do what they did before.
+    """
+    delayed = DelayedStop()
+    if threading.current_thread() is not threading.main_thread():
+        yield delayed
+        return
+    for number in (*_SIGNALS, signal.SIGHUP):  # the last: somebody closed the terminal
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup sets it
+            delayed._before[number] = signal.signal(number, delayed._receive)
+    try:
+        yield delayed
+    finally:
+        for signal_number, handler in delayed._before.items():
+            signal.signal(signal_number, handler)
+
+
 def _stop(number: int, frame: FrameType | None) -> None:
+    _end(_STOPPED)
+
+
+def _end(message: str) -> NoReturn:
+    """End this process and its children, and say so."""
     for child in multiprocessing.active_children():
         child.kill()
     for process in _beside:
         process.terminate()
+    for process in _beside:  # they write a checkpoint, and nobody may begin before they are done
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_LAST_WORDS_S)
     _end_embedded_server()
-    os.write(2, _STOPPED)
+    with contextlib.suppress(OSError):
+        os.write(2, f"deaps: {message}\n".encode())
     os._exit(_EXIT_CODE)
 
 

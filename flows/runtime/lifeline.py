@@ -38,7 +38,7 @@ class TiedSubprocess:
 
     def Popen(self, args: Sequence[str], **options: Any) -> subprocess.Popen[Any]:  # noqa: N802 - subprocess's name
         """Start a process that ends with this one."""
-        return subprocess.Popen(tied_command(args), **options)  # noqa: S603 - our own interpreter
+        return subprocess.Popen(tied_command(args), **options)
 
 
 def main() -> None:

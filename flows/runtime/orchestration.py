@@ -145,6 +145,12 @@ def run_flow(flow: Callable[..., R], **parameters: Any) -> R:
     from flows.runtime.prefect_server import server_problem
 
     _leave_known_errors_to_us()
+    address = named_server()
+    say(
+        f"asking the Prefect server at {address} ..."
+        if address
+        else "starting Prefect's server ..."
+    )
     if problem := server_problem():
         say(f"{problem}; working without Prefect")
         return call_stage(flow, **parameters)

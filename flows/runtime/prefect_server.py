@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from flows.runtime.lifeline import TiedSubprocess
 from storage.atomic import replacing
 from storage.errors import DeapsError
-from storage.processes import command_words
+from storage.locking.processes import command_words
 
 if TYPE_CHECKING:
     from prefect.server.api.server import SubprocessASGIServer

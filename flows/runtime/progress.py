@@ -20,6 +20,7 @@ from rich.progress import (
 
 from flows.runtime.artifacts import leave_progress, move_progress
 from flows.runtime.console import say
+from flows.runtime.flow_log import log_line
 
 _ARTIFACT_EVERY_S = 3.0
 _LINE_EVERY_S = 15.0
@@ -45,7 +46,7 @@ class StageProgress:
             console=self._console,
             disable=not self._console.is_terminal,
         )
-        self._last_artifact = self._last_line = time.monotonic()
+        self._last_artifact = self._last_line = self._started = time.monotonic()
         self._artifact: UUID | None = None
 
     def __enter__(self) -> Self:
@@ -70,12 +71,32 @@ class StageProgress:
             title = f"{self.title} {remark}".rstrip()
             self._bar.update(self._row, advance=items, description=title)
             now = time.monotonic()
-            if not self._console.is_terminal and now - self._last_line > _LINE_EVERY_S:
+            if now - self._last_line > _LINE_EVERY_S:
                 self._last_line = now
-                say(f"{title}: {self.done} of {self.total}")
+                # A terminal has the bar; Prefect's log gets the line in any case.
+                tell = log_line if self._console.is_terminal else say
+                tell(f"{title}: {self.done:,} of {self.total:,}{self._end()}")
             if now - self._last_artifact > _ARTIFACT_EVERY_S:
                 self._last_artifact = now
                 self._update_artifact()
+
+    def stop(self) -> None:
+        """End the bar before its block ends, so that a last line stands below it."""
+        self._bar.stop()
+
+    def move(self, done: int, total: int) -> None:
+        """Set how many are done, and of how many, where that is known only now."""
+        self.total = total
+        self._bar.update(self._row, total=total)
+        self.advance(done - self.done)
+
+    def _end(self) -> str:
+        """Return how long the rest takes, where that can be told."""
+        elapsed = time.monotonic() - self._started
+        if not 0 < self.done < self.total:
+            return ""
+        rest_s = elapsed / self.done * (self.total - self.done)
+        return f", {rest_s / 60:.0f} min to go" if rest_s >= 90 else f", {rest_s:.0f} s to go"
 
     def _update_artifact(self) -> None:
         move_progress(self._artifact, 100.0 * self.done / max(1, self.total))

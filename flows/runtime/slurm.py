@@ -225,7 +225,7 @@ def _queued(name: str) -> str | None:
 
 def _slurm(*command: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run(  # noqa: S603 - SLURM's own commands, found by their names
+        return subprocess.run(
             command,
             input=given,
             capture_output=True,

@@ -7,11 +7,21 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from preprocessing.cohort_csv import column_names, parse_age, parse_sex, parse_visit, read_columns
+from preprocessing.cohort_csv import column_names
 from preprocessing.datasets.interface import DataSet
 from preprocessing.datasets.registry import register
 from preprocessing.datasets.walk import list_files, list_folders
 from preprocessing.datasets.wfdb_dataset import wfdb_records, with_rhythms
+from preprocessing.own_files.file_names import FileNames, same_file
+from preprocessing.own_files.subject_table import (
+    COLUMNS,
+    SYNONYMS,
+    TABLE_NAMES,
+    SubjectLine,
+    SubjectTable,
+    find_table,
+    read_subject_table,
+)
 from preprocessing.recording import (
     CohortTables,
     Facts,
@@ -19,26 +29,28 @@ from preprocessing.recording import (
     RawRecording,
     UnreadableRecordingError,
 )
-from preprocessing.subject_columns import SubjectValues, merge_values, read_values
+from preprocessing.subject_columns import SubjectValues, SubjectVisit, merge_values, read_values
 from storage.schema import Scoring, SourceRole
 
 if TYPE_CHECKING:
     from preprocessing.scoring.draft import ScoringDraft
 
-TABLE_NAME = "subjects.csv"
 EVENTS_NAME = "events.csv"
-_COLUMNS = ("file", "subject", "visit", "sex", "age")
+_NO_LINE = SubjectLine(None, None, None, None, None)
 _SUFFIXES = (".edf", ".bdf", ".gdf", ".vhdr", ".fif")
 """Endings of files that hold a recording; a WFDB record is found by its header instead."""
+
+RECORDING_SUFFIXES = (*_SUFFIXES, ".hea")
+"""Endings of the files with which recordings are opened."""
 
 
 class Folder(DataSet):
     """EDF, EDF+, BDF, GDF, BrainVision, FIF and WFDB files anywhere below one folder.
 
     ``subjects.csv`` has the columns file (path relative to the folder), subject, visit, sex and
-    age. A file that it does not name is a subject of its own, visit 1. ``events.csv`` has stages
-    and events: file, start_s, duration_s and event. For a file that it does not name, the
-    annotations of an EDF+ file count.
+    age, written as people do (`read_subject_table`). A file that it does not name is a subject of
+    its own, visit 1. ``events.csv`` has stages and events: file, start_s, duration_s and event.
+    For a file that it does not name, the annotations of an EDF+ file count.
     """
 
     name = "folder"
@@ -49,15 +61,16 @@ class Folder(DataSet):
 
     def find(self, root: Path) -> Iterator[FoundRecording]:
         """Yield every file of a known format below ``root``."""
-        rows = {row.get("file", ""): row for row in _table(root)[0]}
+        found = list(_files(root, ""))
+        lines = _table(root, [path for path, _ in found]).lines
         events = ((EVENTS_NAME, SourceRole.SCORING),) if (root / EVENTS_NAME).is_file() else ()
-        for path, files in _files(root, ""):
-            row = rows.get(path, {})
+        for path, files in found:
+            line = lines.get(path, _NO_LINE)
             yield FoundRecording(
                 dataset=self.name,
                 name=path,
-                subject=row.get("subject") or _own_subject(path),
-                visit=parse_visit(row.get("visit")) or 1,
+                subject=line.subject or own_subject(path),
+                visit=line.visit or 1,
                 files=(*files, *events),
             )
 
@@ -79,66 +92,62 @@ class Folder(DataSet):
 
     def table_files(self, root: Path) -> list[Path]:
         """Return the tables of subjects and of events where they are there."""
-        paths = (root / name for name in (TABLE_NAME, EVENTS_NAME))
-        return [path for path in paths if path.is_file()]
+        table, events = find_table(root), root / EVENTS_NAME
+        return [path for path in (table, events) if path is not None and path.is_file()]
 
     def tables(self, root: Path) -> CohortTables:
         """Return sex and age by file."""
-        rows, warnings = _table(root)
-        warnings += _table_warnings(root, rows) + _event_warnings(root)
-        facts = {
-            row["file"]: Facts(parse_sex(row.get("sex")), parse_age(row.get("age")))
-            for row in rows
-            if row.get("file")
-        }
-        return CohortTables(facts, warnings=tuple(warnings))
+        table = _table(root, _paths(root))
+        facts = {path: Facts(line.sex, line.age) for path, line in table.lines.items()}
+        warnings = (*table.warnings, *_event_warnings(root))
+        return CohortTables(facts, warnings=warnings, understood=tuple(table.understood))
 
     def subject_columns(self, root: Path) -> list[str]:
         """Return the columns of ``subjects.csv`` beside those that every such table has."""
-        path = root / TABLE_NAME
-        names = column_names(path) if path.is_file() else []
-        return [name for name in names if name not in _COLUMNS]
+        path = find_table(root)
+        names = column_names(path) if path else []
+        return [name for name in names if name not in (*COLUMNS, *SYNONYMS)]
 
     def subject_values(
         self, root: Path, columns: tuple[str, ...]
     ) -> tuple[SubjectValues, list[str]]:
         """Return values by subject and visit."""
-        path = root / TABLE_NAME
-        wanted = tuple(name for name in columns if name not in _COLUMNS)
-        rows, warnings = read_values(path, wanted, _COLUMNS) if path.is_file() else ([], [])
+        path = find_table(root)
+        wanted = tuple(name for name in columns if name not in (*COLUMNS, *SYNONYMS))
+        if path is None:
+            return {}, []
+        recordings = _paths(root)
+        rows, warnings = read_values(path, wanted, ("file",), synonyms=SYNONYMS)
+        names, lines = FileNames(recordings), _table(root, recordings).lines
         keyed = []
         for row in rows:
-            if row.get("file"):
-                subject = row.get("subject") or _own_subject(row["file"])
-                visit = parse_visit(row.get("visit")) or 1
+            file = names.find(row.get("file", ""))
+            if file is not None:
                 values = {name: value for name, value in row.items() if name in wanted}
-                keyed.append(((subject, visit), values))
+                keyed.append((_subject_visit(file, lines[file]), values))
         return merge_values(keyed), warnings
 
+    def visit_names(self, root: Path) -> dict[SubjectVisit, str]:
+        """Return what visits are called in the table, where that is more than a number."""
+        lines = _table(root, _paths(root)).lines
+        return {
+            _subject_visit(path, line): line.visit_name
+            for path, line in lines.items()
+            if line.visit_name
+        }
 
-def _own_subject(path: str) -> str:
+
+def _subject_visit(path: str, line: SubjectLine) -> SubjectVisit:
+    return line.subject or own_subject(path), line.visit or 1
+
+
+def _paths(root: Path) -> list[str]:
+    return [path for path, _ in _files(root, "")]
+
+
+def own_subject(path: str) -> str:
+    """Return the subject of a file that no table names: the file itself."""
     return str(PurePosixPath(path).with_suffix(""))
-
-
-def _table_warnings(root: Path, rows: list[dict[str, str]]) -> list[str]:
-    """Return warnings on rows whose file is missing or whose visit is no number."""
-    paths = {path for path, _ in _files(root, "")}
-    unknown = [n for n, row in _numbered(rows) if row.get("file") and row["file"] not in paths]
-    odd = [n for n, row in _numbered(rows) if row.get("visit") and not parse_visit(row["visit"])]
-    warnings = []
-    # Values are not quoted: where columns are out of place, they may be names.
-    if unknown:
-        where = f"e.g. row {unknown[0]}"
-        warnings.append(f"{TABLE_NAME}: {len(unknown)} rows name no file here, {where}")
-    if odd:
-        where = f"e.g. in row {odd[0]}"
-        warnings.append(f"{TABLE_NAME}: {len(odd)} visits are not 1 to 10,000, {where}")
-    return warnings
-
-
-def _numbered(rows: list[dict[str, str]]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Return rows with their numbers; the first after the column names is 2, as in a sheet."""
-    return enumerate(rows, start=2)
 
 
 def _event_warnings(root: Path) -> list[str]:
@@ -148,7 +157,9 @@ def _event_warnings(root: Path) -> list[str]:
     if not (root / EVENTS_NAME).is_file():
         return []
     drafts, warnings = read_epoch_table(root / EVENTS_NAME)
-    unknown = sorted(drafts.keys() - {path for path, _ in _files(root, "")})
+    paths = _paths(root)
+    others = drafts.keys() - set(paths)
+    unknown = sorted(n for n in others if not any(same_file(n, path) for path in paths))
     if unknown:
         warnings = [
             *warnings,
@@ -164,8 +175,9 @@ def _scoring_draft(root: Path, recording: FoundRecording) -> ScoringDraft | None
     path = recording.files[0][0]
     if any(role is SourceRole.SCORING for _, role in recording.files):
         drafts, _ = read_epoch_table(root / EVENTS_NAME)
-        if path in drafts:
-            return drafts[path]
+        named = path if path in drafts else next((n for n in drafts if same_file(n, path)), None)
+        if named is not None:
+            return drafts[named]
     return read_edf_annotations(root / path) if path.lower().endswith(".edf") else None
 
 
@@ -184,11 +196,14 @@ def read_file(path: Path, channels: tuple[str, ...]) -> RawRecording:
             return read_mne_lead(path, channels)
 
 
-def _table(root: Path) -> tuple[list[dict[str, str]], list[str]]:
-    path = root / TABLE_NAME
-    if not path.is_file():
-        return [], [f"no {TABLE_NAME}: every file is a subject of its own"]
-    return read_columns(path, _COLUMNS)
+def _table(root: Path, recordings: list[str]) -> SubjectTable:
+    path = find_table(root)
+    if path is None:
+        return SubjectTable(
+            warnings=[f"no {TABLE_NAMES[0]}: every file is a subject of its own"],
+            without_row=recordings,
+        )
+    return read_subject_table(path, recordings)
 
 
 def _files(root: Path, folder: str) -> Iterator[tuple[str, tuple[tuple[str, SourceRole], ...]]]:

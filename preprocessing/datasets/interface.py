@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from preprocessing.recording import NO_TABLES, CohortTables, FoundRecording, RawRecording
-from preprocessing.subject_columns import SubjectValues
+from preprocessing.subject_columns import SubjectValues, SubjectVisit
 from storage.errors import DeapsError
 from storage.schema import Scoring
 
@@ -77,6 +77,10 @@ class DataSet(ABC):
     ) -> tuple[SubjectValues, list[str]]:
         """Return the text in those of the ``columns`` that there are, and warnings."""
         return {}, []
+
+    def visit_names(self, root: Path) -> dict[SubjectVisit, str]:
+        """Return what visits are called where that is more than a number; by default nothing."""
+        return {}
 
     def fetch(self, folder: Path) -> None:
         """Download the data set into ``folder``, going on where an earlier download stopped.

@@ -151,7 +151,7 @@ def read_edf_lead(path: Path, aliases: tuple[str, ...] = ECG_ALIASES) -> RawReco
     ``truncated``; a record count of -1 is derived from the file's size; dates are not read.
     The gaps of a discontinuous file (EDF+D) hold NaN.
     """
-    header = _checked_header(path)
+    header = read_edf_header(path)
     index, note = pick_channel(header.labels, aliases)
     if header.samples[index] == 0:
         raise UnreadableRecordingError(f"zero length: {header.labels[index]} has no samples")
@@ -176,7 +176,8 @@ def read_edf_lead(path: Path, aliases: tuple[str, ...] = ECG_ALIASES) -> RawReco
     )
 
 
-def _checked_header(path: Path) -> EdfHeader:
+def read_edf_header(path: Path) -> EdfHeader:
+    """Return the header of an EDF file, whose data records have a length."""
     with path.open("rb") as file:
         start = file.read(_FIXED_BYTES)
         header = parse_edf_header(start + file.read(_FIXED_BYTES * _claimed_signals(start)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -33,7 +35,18 @@ def _write_one(root: Path, settings: SynthSettings, job: tuple[str, str]) -> Non
     DATASETS[dataset].write_record(root / dataset, settings, record)
 
 
-def write_cohort(root: Path, settings: SynthSettings, *, workers: int = 1) -> dict[str, Path]:
+def _leave_signals_to_parent() -> None:
+    """Let Ctrl-C, which reaches all processes of a terminal, stop the parent alone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def write_cohort(
+    root: Path,
+    settings: SynthSettings,
+    *,
+    workers: int = 1,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> dict[str, Path]:
     """Write every data set that has records and return the root of each.
 
     The same settings give the same bytes, with any number of workers. A larger cohort holds the
@@ -43,15 +56,19 @@ def write_cohort(root: Path, settings: SynthSettings, *, workers: int = 1) -> di
     ----------
     workers
         Processes that write records; with 1 none is started.
+    progress
+        Called with the records that are written and those in all.
     """
     jobs = [(name, record) for name, d in DATASETS.items() for record in d.records(settings)]
     write = partial(_write_one, root, settings)
     if workers == 1:
-        for job in jobs:
+        for done, job in enumerate(jobs, start=1):
             write(job)
+            progress(done, len(jobs))
     else:
-        with ProcessPoolExecutor(workers) as pool:
-            list(pool.map(write, jobs, chunksize=1))
+        with ProcessPoolExecutor(workers, initializer=_leave_signals_to_parent) as pool:
+            for done, _ in enumerate(pool.map(write, jobs, chunksize=1), start=1):
+                progress(done, len(jobs))
     roots = {name: root / name for name in dict.fromkeys(name for name, _ in jobs)}
     for name, folder in roots.items():
         DATASETS[name].write_tables(folder, settings)

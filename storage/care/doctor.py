@@ -111,7 +111,7 @@ def _unreadable_tables(connection: DuckDBPyConnection) -> Iterator[str]:
     ).fetchall()
     for (name,) in names:
         try:
-            connection.execute(f"SELECT bit_xor(hash(t)) FROM {name} t").fetchall()  # noqa: S608 - our own names
+            connection.execute(f"SELECT bit_xor(hash(t)) FROM {name} t").fetchall()
         except (duckdb.Error, UnicodeDecodeError):
             yield name
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from storage.layout import LOCK_NAME, WRITERS_LOCK_NAME
-from storage.processes import command_words, processes_with_open_file
+from storage.locking.processes import command_words, processes_with_open_file
 
 _PURPOSES = {
     WRITERS_LOCK_NAME: "bringing the store up to date",

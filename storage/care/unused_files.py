@@ -17,7 +17,7 @@ from storage.layout import (
     index_path,
     is_temporary,
 )
-from storage.locks import no_writer, publisher_lock
+from storage.locking.locks import no_writer, publisher_lock
 from storage.snapshot import open_index, reading_index
 
 _STILL_WRITING_S = 3600
@@ -36,7 +36,7 @@ def remove_unused_files(
     ------
     storage.snapshot.IndexMissingError, storage.snapshot.IndexVersionError
         If no index is published, or a run's index cannot be read; nothing is removed then.
-    storage.locks.StoreBusyError
+    storage.locking.locks.StoreBusyError
         If another process writes window files, which no index names yet.
     """
     store = Path(root)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from storage.index.identity import RecordingKey
 from storage.index.results import RunsAndResults
+from storage.index.schema_table import write_comments
 from storage.index.signal_view import signal_view_sql
 from storage.index.subject_rows import grade_view_sql, insert_subjects
 from storage.index.window_rows import WindowFile, insert_windows
@@ -85,6 +86,7 @@ def fill_index(
     connection.execute(grade_view_sql(content.subjects))
     connection.execute(gate_view_sql())
     connection.execute(signal_view_sql(root, [str(row.path) for row in with_windows]))
+    write_comments(connection)
 
 
 def _create_types(connection: DuckDBPyConnection, rows: Sequence[RecordingRow]) -> None:

@@ -49,6 +49,7 @@ class PublishedSources(NamedTuple):
     n_windows: int
     duration_s: float | None
     truncated: bool
+    channel: str | None
     sources: tuple[SourceStamp, ...]
 
 
@@ -130,7 +131,7 @@ def _read_sources(connection: DuckDBPyConnection) -> dict[RecordingKey, Publishe
     stamps = _stamps_by_recording(connection)
     recordings = connection.execute(
         "SELECT dataset, name, recording_id, status, reason, digest, settings_digest, path, bytes, "
-        "checked_at_ns, n_windows, duration_s, truncated FROM recordings"
+        "checked_at_ns, n_windows, duration_s, truncated, channel FROM recordings"
     ).fetchall()
     statuses = {str(status): status for status in Status}
     return {
@@ -143,7 +144,7 @@ def _read_sources(connection: DuckDBPyConnection) -> dict[RecordingKey, Publishe
 
 def _read_datasets(connection: DuckDBPyConnection) -> list[DatasetRow]:
     fields = ", ".join(DatasetRow.__slots__)
-    rows = connection.execute(f"SELECT {fields} FROM datasets").fetchall()  # noqa: S608 - our own names
+    rows = connection.execute(f"SELECT {fields} FROM datasets").fetchall()
     named = (dict(zip(DatasetRow.__slots__, row, strict=True)) for row in rows)
     return [DatasetRow(**row | {"warnings": tuple(row["warnings"])}) for row in named]
 

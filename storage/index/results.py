@@ -20,6 +20,7 @@ _RESULT_KEYS = ("snapshot", "encoder_sha256", "settings_digest", "code", "source
 _RESULT_TEXT = ("run", "method", "benchmark", "metric", "note", *_RESULT_KEYS)
 _RESULT_NUMBERS = ("value", "low", "high")
 _RESULT_COUNTS = ("n", "seed", "sources")
+_RESULT_FLAGS = ("synthetic",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ def write_results(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     fields = [(name, pa.string()) for name in _RESULT_TEXT]
     fields += [(name, pa.float64()) for name in _RESULT_NUMBERS]
     fields += [(name, pa.int64()) for name in _RESULT_COUNTS]
+    fields += [(name, pa.bool_()) for name in _RESULT_FLAGS]
     with replacing(path) as temporary:
         pq.write_table(pa.Table.from_pylist(list(rows), pa.schema(fields)), temporary)
 
@@ -92,6 +94,7 @@ def _result_rows(path: Path) -> list[dict[str, Any]]:
         row |= {name: _optional(str, values.get(name)) for name in _RESULT_TEXT}
         row |= {name: _optional(float, values.get(name)) for name in _RESULT_NUMBERS}
         row |= {name: _optional(int, values.get(name)) for name in _RESULT_COUNTS}
+        row |= {name: _optional(bool, values.get(name)) for name in _RESULT_FLAGS}
         rows.append(row)
     return rows
 

@@ -50,7 +50,7 @@ def insert_scorings(
 ) -> None:
     """Fill the tables ``stages`` and ``events`` from new scorings and from the previous index."""
     for table in ("stages", "events"):
-        connection.execute(f"DELETE FROM {table}")  # noqa: S608 - our own names
+        connection.execute(f"DELETE FROM {table}")
         if with_previous:
             connection.execute(_COPY.format(table=table, same=_SAME_SCORING))
     copied = _copied_ids(connection) if with_previous else set()

@@ -76,7 +76,7 @@ def insert_subjects(connection: DuckDBPyConnection, rows: Sequence[SubjectRow]) 
     }
     connection.register("incoming_subjects", pa.table(keys | table))
     typed = ", ".join([*KEYS, *(f'"{name}"::{types[name]} AS "{name}"' for name in names)])
-    select = f"SELECT {typed} FROM incoming_subjects ORDER BY dataset, subject, visit"  # noqa: S608 - names are checked
+    select = f"SELECT {typed} FROM incoming_subjects ORDER BY dataset, subject, visit"
     connection.execute(f"INSERT INTO subjects BY NAME {select}")
     connection.execute(_EVERYONE)
     connection.unregister("incoming_subjects")

@@ -207,7 +207,7 @@ def _with_scoring(measured: str, *, scored: bool) -> str:
     """Return the query of windows with the columns of their scoring, NULL without one."""
     columns = ", ".join(_scored_columns() if scored else _UNSCORED)
     join = 'LEFT JOIN scored USING (recording_id, "row")' if scored else ""
-    return f"SELECT measured.*, {columns} FROM ({measured}) measured {join}"  # noqa: S608 - our own names
+    return f"SELECT measured.*, {columns} FROM ({measured}) measured {join}"
 
 
 def _from_previous(ids: tuple[int, int], *, scored: bool) -> str:

@@ -28,6 +28,8 @@ BENCHES = (
     "evidence",
     "operations",
     "pools",
+    "everyday",
+    "scale",
 )
 RESULTS = Path("bench.json")
 

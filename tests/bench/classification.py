@@ -126,7 +126,7 @@ def embedding(folder: Path) -> Figure:
     seconds = {"store_s": float("inf"), "memory_s": float("inf")}
     for _ in range(ROUNDS):
         started = time.perf_counter()
-        n = embed_dataset(store, "ds", encoder, folder / "embedded.parquet")
+        n = embed_dataset(store, "ds", encoder, folder / "embedded.parquet").n_windows
         between = time.perf_counter()
         embed_windows(encoder, everything)
         ended = time.perf_counter()

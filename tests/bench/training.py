@@ -75,10 +75,10 @@ def fastest_plain() -> float:
     return min(seconds(step) for _ in range(STEPS))
 
 
-def step_of(method: Method) -> Callable[[], None]:
+def step_of(method: Method, batch: Batch | None = None) -> Callable[[], None]:
     """Return a function that takes one step on a fixed batch."""
     optimizer = torch.optim.Adam([p for p in method.parameters() if p.requires_grad])
-    batch = made_batch()
+    batch = made_batch() if batch is None else batch
 
     def step() -> None:
         optimizer.zero_grad()
@@ -90,13 +90,13 @@ def step_of(method: Method) -> Callable[[], None]:
     return step
 
 
-def made_batch() -> Batch:
-    """Return quadruples of noise, as many as a step of the open experiment has."""
+def made_batch(samples: int = BATCH) -> Batch:
+    """Return quadruples of noise, by default as many as a step of the open experiment has."""
     return Batch(
-        windows=torch.randn(BATCH, 4, 1000),
-        before_s=torch.full((BATCH,), 50.0),
-        after_s=torch.full((BATCH,), 70.0),
-        subjects=torch.arange(BATCH),
+        windows=torch.randn(samples, 4, 1000),
+        before_s=torch.full((samples,), 50.0),
+        after_s=torch.full((samples,), 70.0),
+        subjects=torch.arange(samples),
         seed=0,
     )
 

@@ -31,7 +31,7 @@ def encoder() -> Encoder:
 
 def test_embeddings_carry_their_windows_ids(store: Path, encoder: Encoder, tmp_path: Path) -> None:
     out = tmp_path / "e.parquet"
-    n_windows = embed_dataset(store, "ds", encoder, out)
+    n_windows = embed_dataset(store, "ds", encoder, out).n_windows
     # made_columns clips every second window, and the gate leaves those out.
     assert n_windows == 4 * WINDOWS // 2
     table = pq.read_table(out)

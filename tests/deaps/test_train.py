@@ -21,7 +21,7 @@ import deaps.train
 from deaps.method_registry import PAPER_METHODS
 from deaps.methods.byol import Byol
 from deaps.models.encoder_file import load_encoder
-from deaps.train import NonFiniteError, train_run
+from deaps.train import NonFiniteError, TrainingStoppedError, train_run
 from deaps.training.checkpoints import encoder_files
 from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import Run, RunError, open_run
@@ -166,6 +166,42 @@ def test_stopped_run_goes_on_bit_for_bit(
     assert_same(train_run(run.folder, device="cpu"), whole)
 
 
+def test_a_training_that_is_asked_to_stop_writes_a_checkpoint_and_says_where(
+    store: Path, tmp_path: Path
+) -> None:
+    whole = train_run(make_run(store, checkpoint_every=1000).folder, device="cpu")
+    copied = Path(shutil.copytree(store, tmp_path / "copy", ignore=lambda *_: ["runs"]))
+    run = make_run(copied, checkpoint_every=1000)
+    asked = iter([False, True])
+    with pytest.raises(TrainingStoppedError, match=r"stopped at step 2 .* goes on from step 2"):
+        train_run(run.folder, device="cpu", stop=lambda: next(asked))
+    said: list[str] = []
+    assert_same(train_run(run.folder, device="cpu", say=said.append), whole)
+    assert f"run {run.name}: going on from step 2" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [1, 2])
+def test_sigterm_stops_training_processes_with_a_checkpoint(store: Path, processes: int) -> None:
+    run = make_run(store, "deaps", iterations=4000, checkpoint_every=4000, evolution_every=4000)
+    command = [
+        sys.executable, "-m", "torch.distributed.run", "--standalone",
+        f"--nproc-per-node={processes}", "-m", "deaps.train", str(run.folder), "--device=cpu",
+    ]  # fmt: skip
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    deadline = time.monotonic() + 120
+    while len(read_metrics(run.folder)) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.terminate()
+    _, said = process.communicate(timeout=60)
+    step = len(read_metrics(run.folder))
+    assert f"stopped at step {step} of 4,000" in said
+    (checkpoint,) = (run.folder / CHECKPOINTS_FOLDER).glob("step-*")
+    assert checkpoint.name == f"step-{step:08d}"
+
+
 def test_damaged_newest_checkpoint_costs_only_time(store: Path, tmp_path: Path) -> None:
     whole = train_run(make_run(store).folder, device="cpu")
     copied = Path(shutil.copytree(store, tmp_path / "copy", ignore=lambda *_: ["runs"]))
@@ -264,3 +300,31 @@ def test_killed_training_goes_on_bit_for_bit(store: Path, tmp_path: Path, proces
     assert not run.finished
     assert torchrun(run, processes).returncode == 0
     assert_same(run, whole)
+
+
+@pytest.mark.parametrize(("given", "device"), [((), "auto"), (("--device", "cpu"), "cpu")])
+def test_a_process_of_torchrun_trains_the_folder_it_is_given(
+    monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...], device: str
+) -> None:
+    """And a signal asks for the end: the next step is the last."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    calls: list[tuple[Path, dict[str, Any]]] = []
+    stopped: list[bool] = []
+
+    def train(folder: Path, **options: Any) -> None:
+        calls.append((folder, options))
+        for number in handlers:
+            stopped.append(options["stop"]())
+            signal.raise_signal(number)
+        stopped.append(options["stop"]())
+
+    monkeypatch.setattr(deaps.train, "train_run", train)
+    monkeypatch.setattr(sys, "argv", ["train", "runs/some", *given])
+    try:
+        deaps.train.main()
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    ((folder, options),) = calls
+    assert (folder, options["device"]) == (Path("runs/some"), device)
+    assert stopped == [False, True, True]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -34,13 +35,21 @@ def database(folder: Path) -> Iterator[dict[str, str]]:
         print("no PostgreSQL here: SQLite instead")
         yield {}
         return
-    data, port, bin_ = folder / "pg", free_port(), POSTGRES[-1].parent
+    with tempfile.TemporaryDirectory(prefix="deaps-pg-") as made:
+        yield from _postgres(folder, Path(made))
+
+
+def _postgres(folder: Path, home: Path) -> Iterator[dict[str, str]]:
+    """Yield the settings of a PostgreSQL whose data lie in ``home``.
+
+    Not in pytest's folder: another pytest that starts meanwhile takes it from other users.
+    """
+    data, port, bin_ = home / "pg", free_port(), POSTGRES[-1].parent
     data.mkdir()
     user = []
     if os.geteuid() == 0:  # PostgreSQL refuses to run as root
         shutil.chown(data, "postgres", "postgres")
-        for parent in [folder, *folder.parents][:4]:
-            parent.chmod(parent.stat().st_mode | 0o011)
+        home.chmod(0o711)
         user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
     subprocess.run(
         [*user, bin_ / "initdb", "-D", data, "-U", "deaps", "-A", "trust"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,12 +16,15 @@ import pytest
 from typer.testing import CliRunner
 
 from deaps.evaluation import DatasetLabels, Evaluation, read_evaluation
+from deaps.probing.answer_files import write_answers
 from deaps.probing.answers import AnswersByKey
 from deaps.probing.examples import Windows
 from deaps.probing.plan import followed_benchmarks, plan_benchmarks, windows_of
+from deaps.probing.probes import Answers
 from flows.cli import app
 from flows.config import ExecutionSettings, Settings, load_settings, overridden
 from flows.evaluate import StageContext, list_features
+from flows.experiment import fold_jobs
 from flows.experiment.feature_jobs import SnapshotChangedError, WindowSource
 from flows.experiment.fold_jobs import run_folds
 from flows.experiment.folder import is_complete, keep_evaluation, result_rows
@@ -92,12 +95,50 @@ def test_folds_of_a_killed_worker_are_done_again(
         wanted = wanted_answers(StageContext(state, plans, windows, files, client), {"hot"})
         assert set(measured[1]) == {request.key for request in wanted}
         undisturbed = run_folds(wanted, plans, client)
+        _forget_answers(settings)
         again = run_folds(wanted, plans, client, kill_one)
-    for key, answers in undisturbed.items():
-        for before, after in zip(answers, again[key], strict=True):
+    _assert_equal(undisturbed, again)
+    assert not pids
+
+
+def _forget_answers(settings: Settings) -> list[Path]:
+    """Remove the answers on disk, and return where they lay."""
+    files = list(settings.store.root.rglob("*.answers"))
+    for file in files:
+        file.unlink()
+    return files
+
+
+def test_a_fold_is_fitted_once(
+    settings: Settings,
+    client: Client,
+    measured: tuple[Evaluation, AnswersByKey],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is there is read; what a kill or damage took away is fitted again, and equal."""
+    written = []
+
+    def noted(path: Path, answers: Sequence[Answers]) -> None:
+        written.append(path)
+        write_answers(path, answers)
+
+    monkeypatch.setattr(fold_jobs, "write_answers", noted)
+    answers = evaluate_inline(settings, client, trials={"hot"})[1]
+    assert not written
+    _assert_equal(answers, measured[1])
+    damaged = next(settings.store.root.rglob("*.answers"))
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    answers = evaluate_inline(settings, client, trials={"hot"})[1]
+    assert written == [damaged]
+    _assert_equal(answers, measured[1])
+
+
+def _assert_equal(one: AnswersByKey, other: AnswersByKey) -> None:
+    assert one.keys() == other.keys()
+    for key, answers in one.items():
+        for before, after in zip(answers, other[key], strict=True):
             np.testing.assert_array_equal(before.labels, after.labels)
             np.testing.assert_array_equal(before.scores, after.scores)
-    assert not pids
 
 
 def test_untrained_runs_are_named_and_left_out(settings: Settings) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -105,7 +106,8 @@ def test_flow_publishes_and_reports(tmp_path: Path, prefect_home: Path) -> None:
     arguments = ("preprocess", "--set", "data.shhs=shhs", *NOT_SMALL)
     done = deaps(tmp_path, prefect_home, *arguments)
     assert done.returncode == 0, done.stderr
-    assert "starting Prefect" in done.stderr
+    steps = r"loading Prefect \.\.\.\nstarting Prefect's server \.\.\.\n(.*\n)*starting \d+ worker"
+    assert re.search(steps, done.stderr)
     assert "not an EDF file" in done.stdout
     assert "shhs1-200003" in done.stdout
     with duckdb.connect(tmp_path / "store/index.duckdb", read_only=True) as index:
@@ -225,9 +227,14 @@ def window_files(folder: Path) -> dict[Path, int]:
 
 
 def workers(pid: int) -> list[psutil.Process]:
-    """Return the Dask workers below a process: children of its nannies that use memory."""
+    """Return the Dask workers below a process: children of its nannies that use memory.
+
+    Where setproctitle is installed, Dask names them.
+    """
     family = psutil.Process(pid).children(recursive=True)
-    spawned = [p for p in family if "multiprocessing.spawn" in " ".join(p.cmdline())]
+    commands = {p: " ".join(p.cmdline()) for p in family}
+    names = ("multiprocessing.spawn", "dask worker")
+    spawned = [p for p, command in commands.items() if any(name in command for name in names)]
     return sorted(spawned, key=lambda p: p.memory_info().rss, reverse=True)
 
 

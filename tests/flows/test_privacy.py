@@ -145,7 +145,9 @@ def test_the_flow_leaves_no_trace_anywhere(tmp_path: Path) -> None:
     }
     sets = [a for name, root in roots.items() for a in ("--set", f"data.{name}={root}")]
     done = subprocess.run(
-        [DEAPS, "preprocess", *sets, "--set", "execution.workers=1"],
+        # Tiny chunks: small work would go without Prefect, whose database is looked at below.
+        [DEAPS, "preprocess", *sets, "--set=execution.workers=1",
+         "--set=execution.chunk_megabytes=0.01"],
         cwd=work, env=environment, capture_output=True, text=True, timeout=500, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import signal
+import urllib.request
 from pathlib import Path
 
 import psutil
@@ -32,9 +34,21 @@ def test_the_bare_command_in_the_project_folder_runs_the_pipeline(tmp_path: Path
         run = wait_for(lambda: Api(port).ended_run(created_run(printed)))
         assert run["state_type"] == "COMPLETED", log.read_text()
         assert list((folder / "store" / "reports").glob("*/index.html"))
+        with urllib.request.urlopen(report_link(Api(port))) as page:
+            assert b"</html>" in page.read()
+        messages = [log["message"] for log in Api(port).find("logs")]
+        assert "store: store, settings: deaps.toml" in messages
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
     assert not Api(port).healthy()  # its server went with it
+
+
+def report_link(api: Api) -> str:
+    """Return where the link to the report in Prefect's pages leads."""
+    (link,) = {a["data"] for a in api.find("artifacts") if a["key"] == "report"}
+    match = re.search(r"\((http://127[^)]*)\)", link)
+    assert match, link
+    return match[1]
 
 
 def servers_below(pid: int) -> list[psutil.Process]:

@@ -10,10 +10,11 @@ from matplotlib.image import imread
 
 from deaps.report.theme import VARIABLES
 from flows.config import Settings
-from flows.show import show
+from flows.show import list_recordings, show
 from preprocessing.config import SynthSettings
 from preprocessing.synth import DATASETS
 from storage.errors import DeapsError
+from storage.layout import SYNTHETIC_NAME
 from tests.flows.inline import run, settings_for
 
 
@@ -21,6 +22,7 @@ from tests.flows.inline import run, settings_for
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     folder = tmp_path_factory.mktemp("show")
     root = DATASETS["shhs"].write(folder / "shhs", SynthSettings(shhs_subjects=1, shhs_hours=0.25))
+    (root / SYNTHETIC_NAME).touch()
     made = settings_for(folder / "store", shhs=root)
     run(made)
     return made
@@ -39,7 +41,7 @@ def test_what_is_shown_comes_as_png_and_svg(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, files: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert [path.name for path in show(settings, what, None, None)] == files
+    assert [path.name for path in show(settings, what, None, None).paths] == files
     picture = imread(tmp_path / files[0])
     assert picture.shape[1] == 1800
     assert np.unique(picture.reshape(-1, picture.shape[2]), axis=0).shape[0] > 20
@@ -48,10 +50,19 @@ def test_what_is_shown_comes_as_png_and_svg(
 
 
 def test_a_night_names_its_stages_and_events(settings: Settings, tmp_path: Path) -> None:
-    (path,) = show(settings, "shhs1-200001", None, tmp_path / "night.svg")
+    (path,) = show(settings, "shhs1-200001", None, tmp_path / "night.svg").paths
     text = path.read_text()
     for word in ("sleep stage", "REM", "events", "Unacceptable", "heart rate", "component 3"):
         assert word in text
+
+
+@pytest.mark.parametrize("what", ["shhs1-200001", "shhs1-200001:3", "200001"])
+def test_synthetic_recordings_say_so_in_terminal_and_picture(
+    settings: Settings, tmp_path: Path, what: str
+) -> None:
+    shown = show(settings, what, None, tmp_path / "shown.svg")
+    assert "(synthetic)" in shown.lines[0]
+    assert "(synthetic)" in (tmp_path / "shown.svg").read_text()
 
 
 @pytest.mark.parametrize("what", ["nobody", "shhs1-200001:9999", "shhs1-200001:x"])
@@ -65,3 +76,22 @@ def test_what_is_not_there_is_refused_with_what_is(
 def test_another_format_is_refused(settings: Settings, tmp_path: Path) -> None:
     with pytest.raises(DeapsError, match=r"allowed are \.png, \.svg"):
         show(settings, "shhs1-200001:1", None, tmp_path / "night.pdf")
+
+
+@pytest.mark.parametrize("what", ["shhs1-200001", "shhs1-200001:3", "200001"])
+def test_what_is_shown_fits_a_terminal_of_eighty_columns(settings: Settings, what: str) -> None:
+    shown = show(settings, what, None, None, files=False, width=80)
+    assert shown.paths == []
+    assert max(map(len, shown.lines)) <= 80
+    assert any(block in "".join(shown.lines) for block in "█▄▀▁")
+
+
+def test_a_night_in_the_terminal_has_stages_quality_and_heart_rate(settings: Settings) -> None:
+    text = "\n".join(show(settings, "shhs1-200001", None, None, files=False).lines)
+    for word in ("sleep stage", "REM", "signal quality", "Unacceptable", "heart rate", "10 min"):
+        assert word in text
+
+
+def test_without_a_name_the_recordings_are_listed(settings: Settings) -> None:
+    names = [row["name"] for row in list_recordings(settings.store.root)]
+    assert names == ["shhs1-200001", "shhs2-200001"]

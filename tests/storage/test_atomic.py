@@ -9,7 +9,7 @@ import pytest
 
 from storage.atomic import replacing
 from storage.layout import is_temporary
-from storage.processes import processes_with_open_file
+from storage.locking.processes import processes_with_open_file
 
 
 def names(folder: Path) -> list[str]:

@@ -10,7 +10,13 @@ from typing import Any
 
 import pytest
 
-from storage.locks import StoreBusyError, no_writer, publisher_lock, training_lock, writer_lock
+from storage.locking.locks import (
+    StoreBusyError,
+    no_writer,
+    publisher_lock,
+    training_lock,
+    writer_lock,
+)
 
 Lock = Callable[..., AbstractContextManager[None]]
 

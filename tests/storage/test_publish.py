@@ -18,7 +18,7 @@ from storage import DatasetRow, RecordingRow, Snapshot, check_store, open_index
 from storage.errors import DeapsError
 from storage.index.check import PublicationError
 from storage.index.published import read_rows
-from storage.locks import publisher_lock
+from storage.locking.locks import publisher_lock
 from storage.publish import publish
 from storage.snapshot import IndexVersionError
 from tests.storage.made_store import (

@@ -8,7 +8,12 @@ import duckdb
 import pytest
 
 from storage import Snapshot, load_published, open_index, published_sources
-from storage.snapshot import IndexMissingError, IndexVersionError, published_snapshot
+from storage.snapshot import (
+    IndexMissingError,
+    IndexVersionError,
+    hide_progress,
+    published_snapshot,
+)
 
 
 def test_a_missing_index_says_what_to_do(root: Path) -> None:
@@ -72,3 +77,13 @@ def test_every_exported_name_is_there() -> None:
     assert all(hasattr(storage, name) for name in storage.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         storage.nothing  # noqa: B018
+
+
+def test_a_notebook_that_cannot_draw_a_progress_bar_can_still_ask() -> None:
+    class Refusing:
+        """A connection in a notebook without ipywidgets."""
+
+        def execute(self, sql: str) -> None:
+            raise duckdb.InvalidInputException("required package 'ipywidgets' is missing")
+
+    hide_progress(Refusing())  # type: ignore[arg-type]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from deaps.evaluation import Evaluation, Provenance
+from deaps.report.flat_tables import ABOUT_TABLES, TABLES_FOLDER
 from deaps.report.parts import (
     Beside,
     Body,
     Cell,
     ColumnGroup,
     ColumnKind,
+    Paragraph,
     Part,
     Row,
     Section,
@@ -18,7 +20,7 @@ from deaps.report.parts import (
     TermList,
     Verbatim,
 )
-from deaps.report.wording import count, duration
+from deaps.report.wording import count, duration, listed
 
 
 def provenance_section(evaluation: Evaluation) -> Section:
@@ -31,9 +33,15 @@ def provenance_section(evaluation: Evaluation) -> Section:
             _stages(provenance), _seeds(provenance), _versions(provenance), _hardware(provenance)
         ),
         _filled(_digests(provenance)),
+        Paragraph(_tables_beside()),
         Verbatim("Resolved settings (TOML)", provenance.settings),
     )
     return Section("provenance", "Provenance", parts)
+
+
+def _tables_beside() -> str:
+    tables = listed(f"{name} ({about})" for name, about in ABOUT_TABLES.items())
+    return f"The folder {TABLES_FOLDER} beside this page has the figures as CSV: {tables}."
 
 
 def _filled(*tables: Table) -> Beside:

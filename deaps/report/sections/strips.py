@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deaps.evaluation import Evaluation
-from deaps.report.figures.strips import strip_plot, strip_range
+from deaps.report.figures.recordings.strips import strip_plot, strip_range
 from deaps.report.parts import Figure, Panel, Part, Section
 from deaps.report.sections.absent import notices
 

@@ -14,6 +14,19 @@ addEventListener("afterprint", () => {
   }
 });
 
+// What is wider than the screen says so, and fades where it goes on, until its end is shown.
+for (const area of document.querySelectorAll(".more + .scroll")) {
+  const sign = area.previousElementSibling;
+  const update = () => {
+    const rest = area.scrollWidth - area.clientWidth - area.scrollLeft;
+    sign.hidden = area.scrollWidth <= area.clientWidth + 1;
+    area.classList.toggle("goes-on", rest > 1);
+  };
+  area.addEventListener("scroll", update, { passive: true });
+  new ResizeObserver(update).observe(area);
+  update();
+}
+
 for (const figure of document.querySelectorAll("figure.map")) embeddingMap(figure);
 
 function embeddingMap(figure) {

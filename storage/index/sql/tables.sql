@@ -162,5 +162,6 @@ CREATE TABLE results (
     settings_digest VARCHAR,           -- of the resolved settings in the report
     code VARCHAR,                      -- version of deaps, and a digest of its source files
     sources BIGINT,                    -- source files of the snapshot
-    sources_sha256 VARCHAR             -- of their SHA-256s, sorted, a line each
+    sources_sha256 VARCHAR,            -- of their SHA-256s, sorted, a line each
+    synthetic BOOLEAN                  -- some of the snapshot's data sets are; NULL in older reports
 );

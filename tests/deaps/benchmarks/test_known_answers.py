@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from deaps.benchmark_registry import paper_benchmarks
+from deaps.benchmarks.gender import Gender
 from deaps.config import BenchmarkSettings
 from deaps.evaluation import DatasetLabels
 from deaps.probing.fold_job import FoldJob
@@ -100,8 +101,12 @@ def test_gender_may_take_all_windows_of_all_subjects(store: Path) -> None:
 
 
 def test_too_few_subjects_for_gender_are_told(store: Path) -> None:
-    plan = planned(store, "gender", SETTINGS.model_copy(update={"gender_subjects": 1549}))
-    assert plan.facts.removed == ("only 24 of the 1,549 subjects asked for have usable windows",)
+    settings = SETTINGS.model_copy(update={"gender_subjects": 1549})
+    (note,) = planned(store, "gender", settings).facts.removed
+    assert "all 24 subjects with usable windows are used" in note
+    protocol = Gender().protocol(settings, DatasetLabels())
+    assert "folds over subjects" in protocol
+    assert "549" not in note + protocol
 
 
 def test_challenge_drops_noisy_recordings_and_averages_windows(store: Path) -> None:

@@ -152,6 +152,42 @@ def test_phone_never_scrolls_sideways(phone: Tab) -> None:
     assert phone.evaluate(INVISIBLE) == []
 
 
+def test_a_wide_table_on_a_phone_says_that_it_goes_on_until_its_end(phone: Tab) -> None:
+    area = 'document.querySelector("#table-accuracy-1 .scroll")'
+    assert phone.evaluate(f"{area}.scrollWidth > {area}.clientWidth")
+    assert phone.evaluate(f"{area}.previousElementSibling.getBoundingClientRect().height") > 5
+    assert phone.evaluate(f'{area}.classList.contains("goes-on")')
+    phone.evaluate(f"{area}.scrollLeft = {area}.scrollWidth")
+    phone.evaluate("new Promise((done) => setTimeout(done, 200))")
+    assert not phone.evaluate(f'{area}.classList.contains("goes-on")')
+
+
+def test_what_fits_the_screen_has_no_sign(desktop: Tab) -> None:
+    wrong = """
+    [...document.querySelectorAll(".more")].filter((sign) => {
+      const area = sign.nextElementSibling;
+      return sign.hidden === area.scrollWidth > area.clientWidth + 1;
+    }).length
+    """
+    assert desktop.evaluate(wrong) == 0
+    assert desktop.evaluate('document.querySelectorAll(".more[hidden]").length') > 10
+
+
+def test_on_paper_a_head_stays_with_its_first_table_or_figure(desktop: Tab) -> None:
+    desktop.call("Emulation.setEmulatedMedia", media="print")
+    alone = """
+    [...document.querySelectorAll("section")].filter((section) => {
+      const opening = section.querySelector(":scope > .opening");
+      const shown = "figure, details";
+      return getComputedStyle(opening).breakInside !== "avoid" || !opening.querySelector("h2")
+        || (section.querySelector(shown) && !opening.querySelector(shown));
+    }).map((section) => section.id)
+    """
+    assert desktop.evaluate('document.querySelectorAll("section").length') > 10
+    assert desktop.evaluate(alone) == []
+    desktop.call("Emulation.setEmulatedMedia", media="")
+
+
 def test_dark_theme_is_followed_and_paper_stays_white(tab: Tab, page_path: Path) -> None:
     tab.set_screen(*DESKTOP)
     tab.set_theme("dark")

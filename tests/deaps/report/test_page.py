@@ -203,6 +203,7 @@ def test_synthetic_data_are_named_above_the_page_and_in_its_title(
     text = write_report(made, tmp_path).read_text()
     assert "(synthetic data)</title>" in text
     assert "(synthetic data)</h1>" in text
+    assert '@top-right { content: "Synthetic data"' in text  # on every printed page
     assert "Synthetic data: SHHS is made by deaps synth, and no person was recorded." in text
     markdown = (tmp_path / "report.md").read_text()
     assert markdown.splitlines()[0].endswith("(synthetic data)")

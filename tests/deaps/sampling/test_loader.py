@@ -165,6 +165,17 @@ def test_options_that_make_no_sense_are_refused(
         load(root, sampler, **options)
 
 
+def test_every_tensor_of_a_batch_goes_to_the_device(root: Path, sampler: Sampler) -> None:
+    """The device ``meta`` holds no values, but has shapes and types, and is there everywhere."""
+    on_cpu = load(root, sampler)
+    for batch, expected in zip(load(root, sampler, device="meta"), on_cpu, strict=True):
+        for name in ("windows", "before_s", "after_s", "subjects"):
+            moved, tensor = getattr(batch, name), getattr(expected, name)
+            assert moved.device.type == "meta", name
+            assert (moved.shape, moved.dtype) == (tensor.shape, tensor.dtype), name
+        assert (batch.seed, batch.rank, batch.world) == (expected.seed, 0, 1)
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_batches_arrive_on_the_device(root: Path, sampler: Sampler) -> None:
     on_cpu = load(root, sampler)

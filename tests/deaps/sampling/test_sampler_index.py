@@ -116,6 +116,7 @@ def test_settings_that_the_index_does_not_know_are_named(
 
 
 ONE_VISIT = [whole("a", 1, 30), whole("b", 1, 30)]
+LATE = [whole("a", 1, 30), Visit("a", 2, tuple(range(100, 130)), (True,) * 30)]
 SPARSE = [Visit("a", v, tuple(range(0, 60, 2)), (True,) * 30) for v in (1, 2)]
 
 
@@ -136,6 +137,10 @@ SPARSE = [Visit("a", v, tuple(range(0, 60, 2)), (True,) * 30) for v in (1, 2)]
             "triplet_span_s is 300, longer than any recording: .* at most 290 s apart",
         ),
         (
+            LATE, Views.QUADRUPLE, {"triplet_span_s": 300},
+            "triplet_span_s is 300, longer than any recording: .* at most 290 s apart",
+        ),
+        (
             SPARSE, Views.QUADRUPLE, {"triplet_span_s": 130},
             "0 of 1 subjects have a triplet over 130 s and .*lower sampling.triplet_span_s",
         ),
@@ -145,7 +150,9 @@ SPARSE = [Visit("a", v, tuple(range(0, 60, 2)), (True,) * 30) for v in (1, 2)]
         ),
         (
             ONE_VISIT, Views.QUADRUPLE, {"pairing": "recording"},
-            "0 of 2 subjects have a triplet over 120 s and a usable window 600 s away",
+            r"0 of 2 subjects have a triplet over 120 s and a usable window 600 s away from it in "
+            r"the same recording \(data sets: ds\); lower sampling.distance_s, or lower "
+            "sampling.triplet_span_s",
         ),
         (SPARSE, Views.ADJACENT, {}, "0 of 1 subjects have two adjacent usable windows"),
     ],

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,9 @@ from tests.edf_files import beats, write_edf
 from tests.flows.inline import run, settings_for
 
 COMMANDS = (
-    "run", "synth", "fetch", "scan", "preprocess", "train", "evaluate", "report", "serve",
-    "embed", "export", "query", "doctor", "gc", "status", "deploy", "trace", "show",
+    "init", "channels", "run", "synth", "fetch", "scan", "preprocess", "train", "evaluate",
+    "report", "serve", "embed", "export", "query", "doctor", "gc", "status", "deploy", "trace",
+    "show", "schema", "config", "croissant",
 )  # fmt: skip
 README = Path(__file__).parents[3] / "README.md"
 
@@ -46,6 +48,35 @@ def test_no_command_is_missing_here_or_in_the_readme() -> None:
     assert {command.callback.__name__ for command in app.registered_commands} == set(COMMANDS)
     text = README.read_text()
     assert [c for c in COMMANDS if not re.search(rf"deaps {c}\b", text)] == []
+
+
+def test_every_line_of_help_fits_eighty_columns() -> None:
+    pages = {name: CliRunner(env={"COLUMNS": "80"}).invoke(app, [name, "-h"]) for name in COMMANDS}
+    assert [name for name, page in pages.items() if page.exit_code != 0] == []
+    lines = [line for page in pages.values() for line in page.output.splitlines()]
+    assert [line for line in lines if len(line) > 80] == []
+
+
+def test_the_version_is_printed() -> None:
+    assert deaps("--version").output == f"deaps {version('deaps')}\n"
+
+
+def test_a_shell_completes_commands_and_presets() -> None:
+    env = {**os.environ, "_DEAPS_COMPLETE": "complete_bash", "COMP_CWORD": "3"}
+    done = subprocess.run(
+        [Path(sys.executable).with_name("deaps")],
+        env=env | {"COMP_WORDS": "deaps scan --preset "},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == ["demo", "open", "paper"]
+
+
+def test_the_first_line_names_store_and_settings(store: Path) -> None:
+    result = deaps("query", "FROM quality_by_dataset", "--set", "store.query_seconds=5")
+    assert result.stderr.splitlines()[0] == "store: store, settings: --set"
+    assert "store:" not in result.stdout
 
 
 def test_scan_tells_what_and_why(store: Path) -> None:
@@ -115,7 +146,7 @@ def test_query_prints_a_table_and_csv(store: Path) -> None:
     assert "dataset  folder" in deaps("query", "FROM recordings").output
     assert "acceptable" in deaps("query", "FROM quality_by_dataset").output
     result = deaps("query", "--csv", "SELECT row, start_s FROM windows ORDER BY row")
-    assert result.output.splitlines() == ["row,start_s", "0,0.0", "1,10.0", "2,20.0"]
+    assert result.stdout.splitlines() == ["row,start_s", "0,0.0", "1,10.0", "2,20.0"]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +155,7 @@ def test_query_prints_a_table_and_csv(store: Path) -> None:
 def test_query_refuses_and_explains(store: Path, sql: str) -> None:
     result = deaps("query", sql)
     assert result.exit_code == 2
-    assert result.output.startswith("deaps: ")
+    assert "\ndeaps: " in result.output
     assert "Traceback" not in result.output
 
 

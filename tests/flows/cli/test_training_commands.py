@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -20,6 +24,7 @@ from deaps import Encoder
 from deaps.embed import embed_windows
 from deaps.train import train_run
 from deaps.training.device import DeviceError, autocast_type, available_devices, choose_device
+from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import create_run, open_run
 from flows.cli import app
 from flows.config import load_settings
@@ -257,3 +262,36 @@ def test_disk_full_while_a_checkpoint_is_written_keeps_the_last(
     finished = train_run(run.folder, device="cpu", say=said.append)
     assert finished.finished
     assert "going on from step 2" in said[-1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_training_says_from_which_step_it_goes_on(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    make_training_store(tmp_path / "store", subjects=4)
+    wanted = [*FEW_STEPS, "training.iterations=5000", "training.checkpoint_every=5000"]
+    sets = [argument for setting in wanted for argument in ("--set", setting)]
+    process = subprocess.Popen(
+        [DEAPS, "train", "--method", "byol", *sets],
+        cwd=tmp_path,
+        env={**os.environ, "PREFECT_HOME": str(tmp_path / "prefect")},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # Tests that run in the background inherit a SIGINT that is ignored.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        if any(len(read_metrics(path)) > 2 for path in (tmp_path / "store/runs").glob("*")):
+            break
+        time.sleep(0.1)
+    os.killpg(process.pid, number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "deaps: stopping after this step" in said
+    assert re.search(r"stopped at step \d+ of 5,000; the same command goes on from step \d+", said)
+    assert "Traceback" not in said
+    assert len(list(tmp_path.glob("store/runs/*/checkpoints/step-*"))) == 1

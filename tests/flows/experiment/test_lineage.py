@@ -62,6 +62,14 @@ def test_the_index_has_the_same_keys_for_every_figure() -> None:
             assert {name: row[name] for name in MADE} == MADE
 
 
+def test_every_figure_says_whether_data_are_synthetic() -> None:
+    made = evaluation().model_copy(update={"synthetic": ("shhs",)})
+    rows = [row for row in result_rows(made) if row.get("value") is not None]
+    assert {row["synthetic"] for row in rows} == {True}
+    rows = [row for row in result_rows(evaluation()) if row.get("value") is not None]
+    assert {row["synthetic"] for row in rows} == {False}
+
+
 def test_a_window_names_its_source_and_hash(tmp_path: Path) -> None:
     source = write_edf(tmp_path / "data/sub/a.edf", {"ECG": beats(35)})
     settings = settings_for(tmp_path / "store", folder=tmp_path / "data")

@@ -21,7 +21,7 @@ from flows.cli import app
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.run_status import run_statuses
 from flows.monitoring.status import store_status
-from storage.locks import writer_lock
+from storage.locking.locks import writer_lock
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import run, settings_for
 
@@ -175,7 +175,7 @@ def test_last_problems_of_the_log_are_shown(store: Path) -> None:
 
 def test_json_tells_the_same(store: Path) -> None:
     training(store, step=120)
-    told: dict[str, Any] = json.loads(deaps_status(store, "--json").output)
+    told: dict[str, Any] = json.loads(deaps_status(store, "--json").stdout)
     assert told["published"]["recordings"] == 2
     assert told["runs"][0]["step"] == 120
     assert told["disk_bytes"]["index"] == (store / "index.duckdb").stat().st_size

@@ -25,17 +25,17 @@ def test_a_flow_takes_over_what_its_command_has_loaded(monkeypatch: pytest.Monke
     assert handed_scan() is None
 
 
-def test_a_flow_without_arguments_or_file_runs_the_demo(
+def test_a_flow_without_arguments_or_file_has_the_defaults_of_every_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DEAPS_CONFIG", raising=False)
     settings, preset = start_flow(None, None, None)
-    assert (preset, settings.store.root) == ("demo", Path("demo-store"))
-    assert "using the preset 'demo'" in capsys.readouterr().err
+    assert (preset, settings.store.root) == (None, load_settings().store.root)
+    assert capsys.readouterr().err == "store: store, settings: defaults\n"
 
 
-def test_deaps_toml_in_the_working_folder_comes_before_the_demo(
+def test_a_flow_reads_deaps_toml_in_the_working_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "deaps.toml").write_text('[store]\nroot = "mine"\n')

@@ -74,7 +74,7 @@ def test_without_a_server_its_work_is_done_and_a_line_says_so(
     assert run_flow(flow, number=3) == 3
     assert flow.calls == ["function"]
     line = "no Prefect server: nothing answers; working without Prefect\n"
-    assert capsys.readouterr().err == line
+    assert capsys.readouterr().err == f"starting Prefect's server ...\n{line}"
 
 
 def test_a_server_that_goes_away_in_the_middle_stops_nothing(

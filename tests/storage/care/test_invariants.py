@@ -9,6 +9,7 @@ import duckdb
 import numpy as np
 import pytest
 
+from deaps.probing.representations import FLOORS_FOLDER
 from storage import RecordingRow, Snapshot
 from storage.care.invariants import deep_findings
 from storage.digest import file_sha256
@@ -76,4 +77,7 @@ def test_changed_file_is_found(root: Path, rows: list[RecordingRow], published: 
 def test_foreign_files_and_links_out_are_found(root: Path, published: Snapshot) -> None:
     (root / "notes.txt").write_text("mine")
     (root / "windows" / "out").symlink_to("/tmp")
+    for name in ("store-id", "croissant.json"):
+        (root / name).touch()
+    (root / FLOORS_FOLDER).mkdir()
     assert [f.path for f in deep_findings(root) if f.kind == "I11"] == ["notes.txt", "windows/out"]

@@ -9,7 +9,7 @@ import pytest
 
 from storage.care import lock_holders as module
 from storage.care.lock_holders import lock_holders
-from storage.locks import no_writer, publisher_lock, writer_lock
+from storage.locking.locks import no_writer, publisher_lock, writer_lock
 
 
 def test_nobody_holds_the_locks_of_a_store_at_rest(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_a_holder_has_its_purpose_and_its_process(tmp_path: Path) -> None:
 HOLD = """
 import sys
 from pathlib import Path
-from storage.locks import writer_lock
+from storage.locking.locks import writer_lock
 with writer_lock(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

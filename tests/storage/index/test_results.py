@@ -49,7 +49,7 @@ def test_results_come_back_as_they_were_written(root: Path) -> None:
     full = {"run": "r", "method": "m", "benchmark": "b", "metric": "auc", "note": "x",
             "value": 0.5, "low": 0.25, "high": 0.75, "n": 3, "seed": 4,
             "snapshot": "s", "encoder_sha256": "e", "settings_digest": "d", "code": "1",
-            "sources": 2, "sources_sha256": "f"}  # fmt: skip
+            "sources": 2, "sources_sha256": "f", "synthetic": True}  # fmt: skip
     write_results(root / "reports/one/results.parquet", [full, {"metric": "acc"}])
     first, second = collect_runs_and_results(root).results
     assert first == full | {"report": "one"}

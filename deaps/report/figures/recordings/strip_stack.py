@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from deaps.evaluation import Strip
 from deaps.report.figures.drawing import pixel_axes
-from deaps.report.figures.strips import draw_paper, strip_range
+from deaps.report.figures.recordings.strips import draw_paper, strip_range
 from deaps.report.svg import FONT_SIZE
 from deaps.report.theme import INK
 

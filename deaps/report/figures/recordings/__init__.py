@@ -1,0 +1,1 @@
+"""Figures of recordings: strips of ECG, nights, and the page of one night."""

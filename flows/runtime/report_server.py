@@ -1,0 +1,70 @@
+"""The reports of a store over HTTP, for this machine alone: browsers refuse links to files."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http import HTTPStatus
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from storage.layout import REPORTS_FOLDER, resolve_root
+
+HOST = "127.0.0.1"
+URL_VARIABLE = "DEAPS_REPORTS_URL"
+STORE_VARIABLE = "DEAPS_REPORTS_STORE"
+_NAMES = {HOST, "localhost"}
+
+
+class _ReportHandler(SimpleHTTPRequestHandler):
+    """Serves files below the reports; says nothing, and answers only to this machine's names."""
+
+    def send_head(self) -> Any:
+        """Refuse a request under another name: a page elsewhere could point its own name here."""
+        host = (self.headers.get("Host") or "").rpartition(":")[0] or self.headers.get("Host")
+        if host not in _NAMES:
+            self.send_error(HTTPStatus.FORBIDDEN, "unknown host")
+            return None
+        return super().send_head()
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
+        """Keep quiet: the terminal is for flows."""
+
+
+@contextmanager
+def serving_reports(store: Path, port: int) -> Iterator[str]:
+    """Serve the store's reports while the block runs; yield their address.
+
+    Flow runs that start meanwhile find the address in their environment. Another free port is
+    taken if ``port`` is not free.
+    """
+    folder = resolve_root(store) / REPORTS_FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    server = _bind(partial(_ReportHandler, directory=str(folder)), port)
+    url = f"http://{HOST}:{server.server_port}"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    os.environ[URL_VARIABLE], os.environ[STORE_VARIABLE] = url, str(resolve_root(store))
+    try:
+        yield url
+    finally:
+        for name in (URL_VARIABLE, STORE_VARIABLE):
+            os.environ.pop(name, None)
+        server.shutdown()
+        server.server_close()
+
+
+def served_reports(store: Path) -> str | None:
+    """Return where ``deaps serve`` serves the reports of this store, None if it does not."""
+    is_served = os.environ.get(STORE_VARIABLE) == str(resolve_root(store))
+    return os.environ.get(URL_VARIABLE) if is_served else None
+
+
+def _bind(handler: Any, port: int) -> ThreadingHTTPServer:
+    try:
+        return ThreadingHTTPServer((HOST, port), handler)
+    except OSError:  # taken
+        return ThreadingHTTPServer((HOST, 0), handler)

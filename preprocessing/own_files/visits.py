@@ -1,0 +1,142 @@
+"""Visits as people write them: numbers, names such as ``baseline``, or dates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from preprocessing.cohort_csv import parse_visit
+
+_DATES = (
+    re.compile(r"(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})([T ].*)?"),
+    re.compile(r"(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>\d{4})([T ].*)?"),
+    re.compile(r"(?P<y>(19|20)\d{2})(?P<m>\d{2})(?P<d>\d{2})"),
+)
+_NUMBERED = re.compile(r"(?P<stem>[^\W\d][\w .-]*?)[ _.-]*(?P<number>\d{1,4})")
+_NUMBER = re.compile(r"[-+]?[\d.]+|\W*")
+_WORDS = frozenset({
+    "a", "after", "arm", "b", "base", "baseline", "before", "bl", "c", "control", "cpap", "d",
+    "day", "diagnostic", "discharge", "enrolment", "enrollment", "entry", "exam", "examination",
+    "exit", "final", "first", "follow", "followup", "fu", "initial", "last", "m", "mo", "month",
+    "months", "n", "night", "p", "phase", "placebo", "post", "pre", "repeat", "retest", "s",
+    "screening", "second", "ses", "session", "split", "start", "t", "test", "third", "timepoint",
+    "titration", "treatment", "up", "v", "visit", "w", "wave", "week", "weeks", "wk", "y", "year",
+    "years", "yr", "end",
+})  # fmt: skip
+"""Words of visits' names that are always kept; any other may be a person's name."""
+
+_LONGEST_NAME = 40
+
+
+@dataclass(slots=True)
+class Visits:
+    """The visit in each row, the names that are kept, and what was understood."""
+
+    numbers: list[int | None]
+    names: list[str | None]
+    understood: str | None = None
+    unread: list[int] = field(default_factory=list)
+
+
+def read_visits(texts: Sequence[str], subjects: Sequence[str]) -> Visits:
+    """Return the visits of a whole column; an empty text has none.
+
+    Dates are put in order for each subject, and are not kept. Names that end in numbers of one
+    series (V1, V2) have those; others count in order of appearance. A name is kept if its words
+    are common for visits, or if two subjects have it: a person's own name has neither.
+    """
+    stripped = [text.strip() for text in texts]
+    filled = [text for text in stripped if text]
+    if filled and all(_date(text) for text in filled):
+        return _by_date(stripped, subjects)
+    numbers = [parse_visit(text) for text in stripped]
+    named = dict.fromkeys(
+        text
+        for text, number in zip(stripped, numbers, strict=True)
+        if number is None and _is_name(text)
+    )
+    numbered = _number_names(list(named), {number for number in numbers if number})
+    kept = {name for name in named if _is_kept(name, stripped, subjects)}
+    return Visits(
+        [number or numbered.get(text) for number, text in zip(numbers, stripped, strict=True)],
+        [text if text in kept else None for text in stripped],
+        _understood(numbered, kept),
+        [
+            place
+            for place, (text, number) in enumerate(zip(stripped, numbers, strict=True))
+            if text and number is None and text not in numbered
+        ],
+    )
+
+
+def _by_date(texts: Sequence[str], subjects: Sequence[str]) -> Visits:
+    days: dict[str, set[date]] = {}
+    for subject, text in zip(subjects, texts, strict=True):
+        if (day := _date(text)) is not None:
+            days.setdefault(subject, set()).add(day)
+    order = {
+        (subject, day): place
+        for subject, of_subject in days.items()
+        for place, day in enumerate(sorted(of_subject), start=1)
+    }
+    numbers = [
+        order.get((subject, day)) if (day := _date(text)) else None
+        for subject, text in zip(subjects, texts, strict=True)
+    ]
+    understood = "visits are dates: numbered in order for each subject; no date is kept"
+    return Visits(numbers, [None] * len(texts), understood)
+
+
+def _date(text: str) -> date | None:
+    for pattern in _DATES:
+        if match := pattern.fullmatch(text):
+            try:
+                return date(int(match["y"]), int(match["m"]), int(match["d"]))
+            except ValueError:  # a month above 12: the other order
+                return _swapped(match)
+    return None
+
+
+def _swapped(match: re.Match[str]) -> date | None:
+    try:
+        return date(int(match["y"]), int(match["d"]), int(match["m"]))
+    except ValueError:
+        return None
+
+
+def _is_name(text: str) -> bool:
+    is_number = _NUMBER.fullmatch(text) is not None
+    return bool(text) and not is_number and not text.isnumeric() and len(text) <= _LONGEST_NAME
+
+
+def _number_names(names: Sequence[str], taken: set[int]) -> dict[str, int]:
+    matches = [_NUMBERED.fullmatch(name) for name in names]
+    stems = {match["stem"].lower().rstrip(" _.-") for match in matches if match}
+    numbers = [int(match["number"]) for match in matches if match]
+    is_series = len(stems) == 1 and len(numbers) == len(names) == len(set(numbers))
+    if names and is_series and not taken:
+        first = 0 if min(numbers) > 0 else 1
+        return {name: first + number for name, number in zip(names, numbers, strict=True)}
+    free = (number for number in range(1, 10_001) if number not in taken)
+    return dict(zip(names, free, strict=False))
+
+
+def _is_kept(name: str, texts: Sequence[str], subjects: Sequence[str]) -> bool:
+    if _date(name):
+        return False
+    words = re.findall(r"[^\W\d_]+", name.lower())
+    if all(word in _WORDS for word in words):
+        return True
+    of = {subject for subject, text in zip(subjects, texts, strict=True) if text == name}
+    return len(of) >= 2
+
+
+def _understood(numbered: dict[str, int], kept: set[str]) -> str | None:
+    if not numbered:
+        return None
+    shown = [f"{name} = {number}" for name, number in numbered.items() if name in kept]
+    hidden = len(numbered) - len(shown)
+    others = [f"{hidden} unusual names, numbered and not kept"] if hidden else []
+    return f"visits: {', '.join([*shown, *others])}"

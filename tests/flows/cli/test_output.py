@@ -1,0 +1,72 @@
+"""Tables on the screen: as a table, or row by row before columns become unreadable."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from flows.cli.output import needed_width, print_table, write_rows
+from flows.ingest.summary import Summary, render
+from storage.errors import DeapsError
+
+NARROW = pa.table({"name": ["a", "b"], "n": [1, 2]})
+WIDE = pa.table({f"column_{place}": ["some text of a cell"] * 3 for place in range(9)})
+
+
+def test_a_narrow_table_stays_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(NARROW, width=80)
+    assert capsys.readouterr().out.split() == ["name", "n", "─" * 10, "a", "1", "b", "2"]
+
+
+def test_a_table_too_wide_for_the_screen_is_printed_row_by_row(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert needed_width(WIDE) > 80
+    print_table(WIDE, width=80)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "row 1"
+    assert lines[1] == "column_0  some text of a cell"
+
+
+def test_many_columns_leave_room_for_few_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(pa.table({f"c{place}": ["x" * 9] * 3 for place in range(30)}), width=80)
+    said = capsys.readouterr()
+    assert said.out.count("row ") == 1
+    assert "the first row; all: --csv" in said.err
+
+
+def test_rows_go_to_json_and_parquet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"a": 1}, {"a": 2}]
+    assert write_rows(rows, json=True, parquet=tmp_path / "x.parquet")
+    assert json.loads(capsys.readouterr().out) == rows
+    assert pq.read_table(tmp_path / "x.parquet").to_pylist() == rows
+    assert not write_rows(rows, json=False, parquet=None)
+
+
+def test_a_file_that_is_not_parquet_stays(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(DeapsError, match="not a Parquet file"):
+        write_rows([{"a": 1}], json=False, parquet=tmp_path / "notes.txt")
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_summary_on_a_narrow_screen_is_sentences() -> None:
+    row = {"dataset": "folder", "recordings": 3, "subjects": 2, "windows": 10, "quarantined": 1}
+    shares = {"Excellent": 5, "Barely acceptable": 5, "Unacceptable": 0}
+    summary = Summary([row | shares], [], [], [{"dataset": "folder", "warning": "no table"}])
+    assert str(render(summary, 80)).splitlines() == [
+        "folder: 3 recordings of 2 subjects, 1 quarantined; 10 windows (0.0 h): 50.0 % Excellent, "
+        "50.0 % Barely acceptable, 0.0 % Unacceptable",
+        "warning, folder: no table",
+    ]
+
+
+def test_a_synthetic_data_set_says_so_in_the_summary() -> None:
+    row = {"dataset": "shhs", "recordings": 3, "subjects": 2, "windows": 10, "quarantined": 1}
+    shares = {"Excellent": 5, "Barely acceptable": 5, "Unacceptable": 0}
+    summary = Summary([row | shares | {"synthetic": True}], [], [], [])
+    assert str(render(summary, 80)).startswith("shhs (synthetic): 3 recordings")

@@ -1,0 +1,1 @@
+"""Mutation testing of losses, methods, sampler and training loop."""

@@ -1,0 +1,67 @@
+"""``python -m tests.mutation``: plant small faults in a seeded sample of places; see who notices.
+
+mutmut makes the faults (``[tool.mutmut]`` in pyproject.toml) in the folder ``mutants`` and runs the
+tests that reach each. It goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+MUTANTS = Path("mutants")
+KILLED, SURVIVED, UNTESTED = "killed", "survived", "reached by no test"
+_STATUS = {0: SURVIVED, 33: UNTESTED}
+"""mutmut's exit codes; any other means that a test failed, hung or crashed."""
+
+
+def main() -> None:
+    """Try a sample of mutants and print how many the tests killed, and which they did not."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
+    parser.add_argument("--sample", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=20261117)
+    given = parser.parse_args()
+    _mutmut("deaps.losses.static*__mutmut_1")  # makes all of them, and finds each one's tests
+    drawn = draw(results(), given.sample, given.seed)
+    untried = [name for name in drawn if results()[name] is None]
+    if untried:
+        _mutmut(*untried)
+    print(summary({name: results()[name] for name in drawn}))
+
+
+def results(folder: Path = MUTANTS) -> dict[str, int | None]:
+    """Return mutmut's exit code of every mutant, None for those not tried yet."""
+    found: dict[str, int | None] = {}
+    for path in sorted(folder.rglob("*.meta")):
+        found |= json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"]
+    return found
+
+
+def draw(mutants: dict[str, int | None], n: int, seed: int) -> list[str]:
+    """Return ``n`` mutants, the same for the same seed and code."""
+    return sorted(random.Random(seed).sample(sorted(mutants), min(n, len(mutants))))
+
+
+def summary(tried: dict[str, int | None]) -> str:
+    """Return the share that was killed, and the others by name."""
+    status = {name: _STATUS.get(code, KILLED) for name, code in tried.items() if code is not None}
+    counts = Counter(status.values())
+    others = [f"{what}: {name}" for name, what in sorted(status.items()) if what != KILLED]
+    share = 100 * counts[KILLED] / max(1, len(status))
+    told = f"{counts[KILLED]} of {len(status)} mutants killed ({share:.1f} %)"
+    return "\n".join([told, *others])
+
+
+def _mutmut(*names: str) -> None:
+    command: Sequence[str] = [str(Path(sys.executable).with_name("mutmut")), "run", *names]
+    subprocess.run([*command, "--max-children", "1"], check=False)
+
+
+if __name__ == "__main__":
+    main()

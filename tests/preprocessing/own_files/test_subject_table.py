@@ -1,0 +1,126 @@
+"""The table of a person's own folder, in the ways that people write it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from preprocessing.own_files.file_names import FileNames, same_file
+from preprocessing.own_files.sexes import read_sexes
+from preprocessing.own_files.subject_table import SubjectLine, read_subject_table
+from preprocessing.own_files.visits import read_visits
+from storage.schema import Sex
+
+RECORDINGS = ["a.edf", "sub/b.hea", "sub/c.edf"]
+ROWS = [
+    ("file", "subject", "visit", "sex", "age"),
+    ("a.edf", "Jürgen", "1", "F", "44"),
+    ("sub/b", "p2", "2", "M", "45"),
+]
+
+
+def write(path: Path, separator: str = ",", encoding: str = "utf-8") -> Path:
+    path.write_bytes("\r\n".join(separator.join(row) for row in ROWS).encode(encoding))
+    return path
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le"])
+def test_any_separator_and_encoding_is_read(tmp_path: Path, separator: str, encoding: str) -> None:
+    table = read_subject_table(write(tmp_path / "subjects.csv", separator, encoding), RECORDINGS)
+    assert table.lines["a.edf"] == SubjectLine("Jürgen", 1, None, Sex.FEMALE, 44)
+    assert table.lines["sub/b.hea"].visit == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["sub/b", "sub/b.hea", "sub/b.dat", "b.mat", "./sub/B.HEA", "sub\\b.dat", "/sub/b"]
+)
+def test_a_file_is_found_with_any_ending_or_none(text: str) -> None:
+    assert FileNames(RECORDINGS).find(text) == "sub/b.hea"
+
+
+@pytest.mark.parametrize("text", ["", "d.edf", "../a.edf", "b.txt"])
+def test_a_name_that_means_no_recording_finds_none(text: str) -> None:
+    assert FileNames(RECORDINGS).find(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [("sub/b", True), ("Sub\\B.dat", True), ("b.hea", False), ("sub/c.hea", False)],
+)
+def test_a_table_of_events_means_a_file_by_its_path(text: str, same: bool) -> None:
+    assert same_file(text, "sub/b.hea") is same
+
+
+def test_a_name_that_could_mean_two_recordings_finds_none() -> None:
+    assert FileNames(["x/a.edf", "y/a.edf"]).find("a.edf") is None
+
+
+def test_other_names_of_columns_and_a_decimal_comma_are_understood(tmp_path: Path) -> None:
+    path = tmp_path / "subjects.csv"
+    path.write_text("Filename;Patient ID;Session;Gender;Age\na.edf;p1;2;weiblich;63,5\n")
+    line = read_subject_table(path, ["a.edf"]).lines["a.edf"]
+    assert line == SubjectLine("p1", 2, None, Sex.FEMALE, 63.5)
+
+
+def test_rows_without_a_file_and_files_without_a_row_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "subjects.csv"
+    path.write_text("file,subject,visit,sex,age\na.edf,p1,1,F,44\nnigth-1.edf,p2,1,F,44\n")
+    said = "\n".join(read_subject_table(path, [*RECORDINGS, "night-1.edf"]).warnings)
+    assert "1 rows name no file here, e.g. row 3; did you mean 'night-1.edf'?" in said
+    assert "3 recordings have no row and count as subjects of their own: sub/b.hea, sub/c" in said
+
+
+def test_values_that_are_not_read_are_counted_and_not_quoted(tmp_path: Path) -> None:
+    path = tmp_path / "subjects.csv"
+    path.write_text("file,subject,visit,sex,age\na.edf,p1,-3,Anna,Smith\n")
+    said = "\n".join(read_subject_table(path, ["a.edf"]).warnings)
+    for what in ("visits are not 1 to 10,000", "sexes are not understood", "ages are not 0 to 130"):
+        assert f"1 {what}" in said
+    assert "Anna" not in said
+    assert "Smith" not in said
+
+
+def test_sexes_are_read_as_letters_numbers_and_words() -> None:
+    sexes = read_sexes(["M", "f", "1", "2.0", "Male", "FEMALE", "frau", "", "x"])
+    male, female = Sex.MALE, Sex.FEMALE
+    assert sexes.values == [male, female, male, female, male, female, female, None, None]
+    assert sexes.understood == "sex: 1, M, male = male (3); 2, F, female, frau = female (4)"
+    assert sexes.unread == []
+
+
+@pytest.mark.parametrize("codes", [["0", "1"], ["H", "M"]])
+def test_codes_that_could_mean_either_sex_are_not_guessed(codes: list[str]) -> None:
+    sexes = read_sexes(codes)
+    assert sexes.values == [None, None]
+    assert sexes.problem is not None
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        (["2", "1.0", ""], [2, 1, None]),
+        (["baseline", "month 6", "baseline"], [1, 2, 1]),
+        (["V2", "V1", "V2"], [2, 1, 2]),
+        (["T0", "T1", "T0"], [1, 2, 1]),
+        (["2020-03-05", "2019-01-02", "2021-07-01"], [2, 1, 1]),
+        (["05.03.2020", "02.01.2019", "01.07.2021"], [2, 1, 1]),
+        (["1", "follow-up", "1"], [1, 2, 1]),
+    ],
+)
+def test_visits_are_numbered_by_number_name_or_date(
+    texts: list[str], numbers: list[int | None]
+) -> None:
+    assert read_visits(texts, ["a", "a", "b"]).numbers == numbers
+
+
+def test_names_of_visits_are_kept_unless_they_may_be_a_persons() -> None:
+    texts = ["baseline", "Smith", "drug X", "drug X", "2019-01-02"]
+    assert read_visits(texts, list("abcde")).names == ["baseline", None, "drug X", "drug X", None]
+
+
+def test_dates_of_visits_are_never_kept() -> None:
+    visits = read_visits(["2019-01-02", "2019-01-02"], ["a", "b"])
+    assert visits.names == [None, None]
+    assert "2019" not in (visits.understood or "")
