@@ -32,5 +32,5 @@ def build_site(folder: Path) -> Path:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.returncode == 0, f"exit {done.returncode}: {done.stderr[-4000:]}"
     return folder / "site"
