@@ -155,6 +155,10 @@ class ExperimentSettings(SettingsSection):
     classical: bool = True
     """Compare with classical features, which take a hundred times as long as an encoder."""
 
+    shipped: bool = False
+    """Compare with the encoder that comes with the package. A benchmark that tests somebody whom
+    it was trained on is refused."""
+
     @field_validator("seeds")
     @classmethod
     def _each_once(cls, seeds: tuple[int, ...] | None) -> tuple[int, ...] | None:

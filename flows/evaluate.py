@@ -12,6 +12,7 @@ from prefect import flow
 from deaps.evaluation import BenchmarkRecord, DatasetLabels, Evaluation, Stage
 from deaps.exhibits.collection import ExhibitMaker
 from deaps.experiment import FinishedRun
+from deaps.models.encoder_file import encoder_file, require_chain
 from deaps.probing.answers import AnswersByKey, requests
 from deaps.probing.examples import Windows
 from deaps.probing.feature_source import FeatureSource
@@ -27,6 +28,7 @@ from deaps.probing.plan import Plan, plan_benchmarks, windows_of
 from deaps.probing.pretraining_guard import GuardedPlans, guard_plans
 from deaps.probing.representations import (
     RR_FLOOR,
+    SHIPPED_FLOOR,
     FeatureFile,
     first_seeds,
     floor_files,
@@ -36,7 +38,7 @@ from deaps.probing.representations import (
     with_joined,
 )
 from deaps.training.device import choose_device
-from deaps.training.trained_on import TrainedOn, read_trained_on
+from deaps.training.trained_on import TrainedOn, read_trained_on, trained_on_of_file
 from flows.config import Settings
 from flows.experiment.earlier import with_change
 from flows.experiment.feature_jobs import WindowSource, fill_missing
@@ -55,7 +57,7 @@ from flows.runtime.orchestration import opaque, stage_task
 from flows.runtime.progress import StageProgress
 from preprocessing.datasets import DATASETS
 from storage.publish import republish
-from storage.snapshot import open_index
+from storage.snapshot import open_index, read_snapshot
 from storage.window_store import WindowStore
 from storage.windows.mmap_cache import raise_open_file_limit
 
@@ -201,7 +203,11 @@ def guarded_plans(
     """Return the benchmarks that can be run on the finished runs, and why others cannot."""
     settings = state.settings
     plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots(), labels)
-    guarded = guard_plans(plans, trained_on(state.finished))
+    trained = trained_on(state.finished)
+    if settings.experiment.shipped:
+        require_chain(None, read_snapshot(index).settings)
+        trained[SHIPPED_FLOOR] = trained_on_of_file(encoder_file())
+    guarded = guard_plans(plans, trained)
     return guarded, not_run | guarded.refused
 
 
@@ -219,6 +225,8 @@ def list_features(state: ExperimentState, windows: Windows) -> list[FeatureFile]
     floors.append(FeatureSource(RR_FLOOR, normalise))
     if settings.experiment.classical:
         floors.append(FeatureSource("classical", normalise))
+    if settings.experiment.shipped:
+        floors.append(FeatureSource.of_shipped())
     files = list(floor_files(settings.store.root, floors, windows, state.snapshot_id))
     followed = _first_of_methods(state.finished)
     for finished in state.finished:

@@ -17,7 +17,7 @@ from deaps.embed import embed_windows
 from deaps.floors.classical import classical_features
 from deaps.floors.rr import rr_features
 from deaps.models.encoder import Encoder
-from deaps.models.encoder_file import load_encoder
+from deaps.models.encoder_file import encoder_file, load_encoder, normalisation_of
 from storage.config import Normalisation
 from storage.digest import digest_of, file_sha256
 
@@ -34,7 +34,7 @@ class FeatureSource:
     ``encoder`` is the file of a trained encoder; ``settings`` and ``seed`` make a random one.
     """
 
-    kind: Literal["encoder", "random", "classical", "rr"]
+    kind: Literal["encoder", "shipped", "random", "classical", "rr"]
     normalise: Normalisation
     encoder: Path | None = None
     seed: int = 0
@@ -43,7 +43,12 @@ class FeatureSource:
     @property
     def is_network(self) -> bool:
         """Whether a network makes them, which an accelerator does faster."""
-        return self.kind in ("encoder", "random")
+        return self.kind in ("encoder", "shipped", "random")
+
+    @classmethod
+    def of_shipped(cls) -> FeatureSource:
+        """Return the encoder that comes with the package, with the windows that it expects."""
+        return cls("shipped", normalisation_of(), encoder_file())
 
     def digest(self) -> str:
         """Return a digest of all that the features depend on, beside the windows."""

@@ -25,6 +25,7 @@ FLOORS_FOLDER = "floors"
 _FEATURES_FOLDER = "features"
 _NAME_LENGTH = 12
 RR_FLOOR: Final = "rr"
+SHIPPED_FLOOR: Final = "shipped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,13 @@ _FLOORS = (
         role="floor",
         features=len(RR_NAMES),
         deviations=("Six numbers of the intervals between a window's beats.",),
+    ),
+    Representation(
+        name=SHIPPED_FLOOR,
+        label="shipped encoder",
+        role="floor",
+        features=WIDTH,
+        deviations=("The encoder that comes with the package, as it is.",),
     ),
 )
 

@@ -76,7 +76,7 @@ Dash: TypeAlias = tuple[float, tuple[float, ...] | None]
 
 _MARKERS: dict[RepresentationRole, str] = {
     "method": "os^DvP",
-    "floor": "X*d",
+    "floor": "X*dp",
     "joined": "H",
     "ablation": "<>phdH",
     "trial": "dp<>h",

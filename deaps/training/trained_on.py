@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deaps.methods import load_method
+from deaps.models.encoder_file import read_about
 from deaps.sampling.sampler import Sampler, open_sampler
 from deaps.training.run_folder import Run
 from storage.atomic import replacing
@@ -45,6 +46,8 @@ class TrainedOn:
     """Digests of their signals; copies of a recording under another name have the same."""
     synthetic: bool | None = None
     """Whether some of the data were synthetic; None where that was not recorded."""
+    hashed: bool = False
+    """Whether names and digests are given by their short hashes alone."""
 
     def __or__(self, other: TrainedOn) -> TrainedOn:
         return TrainedOn(
@@ -68,11 +71,15 @@ class TrainedOn:
 
     def shared_subjects(self, names: Iterable[str]) -> frozenset[str]:
         """Return which of some people it was trained on."""
-        return self.subjects & frozenset(names)
+        return self._shared(self.subjects, names)
 
     def shared_recordings(self, contents: Iterable[str]) -> frozenset[str]:
         """Return which of some recordings it was trained on."""
-        return self.recordings & frozenset(contents)
+        return self._shared(self.recordings, contents)
+
+    def _shared(self, seen: frozenset[str], names: Iterable[str]) -> frozenset[str]:
+        key = short_hash if self.hashed else str
+        return frozenset(name for name in names if key(name) in seen)
 
 
 def short_hash(name: str) -> str:
@@ -111,6 +118,15 @@ def read_trained_on(run: Run) -> TrainedOn:
     return TrainedOn(
         frozenset(values["subjects"]), frozenset(values["recordings"]), values.get("synthetic")
     )
+
+
+def trained_on_of_file(encoder: Path) -> TrainedOn:
+    """Return whom the encoder in a file was trained on, as hashes; nobody if it does not say."""
+    about = read_about(encoder)
+    subjects, recordings = (
+        frozenset(about.get(key, "").split()) for key in ("trained_subjects", "trained_recordings")
+    )
+    return TrainedOn(subjects, recordings, hashed=True)
 
 
 def _named(recording_ids: NDArray[np.int32], index: Path) -> TrainedOn:

@@ -1,4 +1,4 @@
-"""The plans of experiments in the documents can be run as they stand."""
+"""The plan of the open experiment, as its preset and its trials have it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_the_plan_trains_every_method_and_rung_with_every_seed() -> None:
-    experiment = plan_experiment(load_settings(config=DOCS / "open-plan.toml"))
+    experiment = plan_experiment(load_settings(preset="open"))
     seeds = Counter(trained.name for trained in experiment.trained if trained.role == "method")
     assert seeds == dict.fromkeys(PAPER_METHODS, 3)
     rungs = {row.representation for row in experiment.ablations[0].rows}
@@ -21,17 +21,24 @@ def test_the_plan_trains_every_method_and_rung_with_every_seed() -> None:
     assert {by_name[rung] for rung in rungs} == {3}
 
 
-def test_what_an_earlier_experiment_tuned_is_not_in_the_plan() -> None:
-    experiment = plan_experiment(load_settings(config=DOCS / "open-plan.toml"))
-    rates = {trained.plan.training.learning_rate for trained in experiment.trained}
-    assert rates == {3e-4}
-    assert {trained.plan.model.deaps.tau for trained in experiment.trained} == {0.995}
+def test_nobody_who_is_tested_is_trained_on() -> None:
+    settings = load_settings(preset="open")
+    tested = settings.benchmarks
+    parts = {tested.afib_train, tested.afib_test, tested.afib_loo, tested.gender, tested.challenge}
+    assert not parts & set(settings.sampling.datasets)
 
 
 def test_trials_have_fewer_steps_and_differ_from_each_other() -> None:
-    for name, number in {"open-plan.toml": 30, "open-trials.toml": 15}.items():
-        settings = load_settings(config=DOCS / name)
-        assert len(settings.experiment.trials) == number
-        plans = [t.plan for t in plan_experiment(settings).trained if t.role == "trial"]
-        assert len({str(plan.identity()) for plan in plans}) == len(plans) > 0
-        assert max(plan.iterations for plan in plans) <= 1250
+    settings = load_settings(config=DOCS / "open-trials.toml")
+    plans = [t.plan for t in plan_experiment(settings).trained if t.role == "trial"]
+    assert len({str(plan.identity()) for plan in plans}) == len(plans) == 6
+    assert {plan.iterations for plan in plans} == {300}
+
+
+def test_trials_of_a_method_differ_by_the_encoder_alone() -> None:
+    settings = load_settings(config=DOCS / "open-trials.toml")
+    plans = [t.plan for t in plan_experiment(settings).trained if t.role == "trial"]
+    for method in ("deaps", "pclr"):
+        own = [plan for plan in plans if plan.method == method]
+        assert len({plan.model.encoder for plan in own}) == len(own) == 3
+        assert len({plan.training for plan in own}) == len({plan.model.deaps for plan in own}) == 1

@@ -11,13 +11,12 @@ import torch
 from deaps.evaluation import DatasetLabels, Evaluation
 from deaps.probing.answers import AnswerRequest, AnswersByKey, requests
 from deaps.probing.outcomes.records import benchmark_records
-from deaps.probing.plan import plan_benchmarks, windows_of
-from deaps.probing.pretraining_guard import guard_plans
+from deaps.probing.plan import windows_of
 from deaps.probing.representations import missing_features
 from deaps.train import train_run
 from deaps.training.run_folder import create_run
 from flows.config import Settings
-from flows.evaluate import StageContext, figures, list_features, trained_on
+from flows.evaluate import StageContext, figures, guarded_plans, list_features
 from flows.experiment.feature_jobs import WindowSource, fill_missing
 from flows.experiment.fold_jobs import run_folds
 from flows.experiment.state import load_state
@@ -56,9 +55,8 @@ def evaluate_inline(
     """Return the evaluation of what is trained, and the answers also at earlier steps."""
     state, store = load_state(settings), settings.store.root
     with open_index(store) as index:
-        plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots(), LABELS)
-        guarded = guard_plans(plans, trained_on(state.finished))
-        plans, not_run = guarded.plans, not_run | guarded.refused
+        guarded, not_run = guarded_plans(state, index, LABELS)
+        plans = guarded.plans
         windows = windows_of(plans.values())
         files = list_features(state, windows)
         source = WindowSource(store, state.snapshot_id)

@@ -52,6 +52,7 @@ OVERRIDES = (
     'overrides = ["training.learning_rate=0.01", "deaps.gradual=false"]}',
     "benchmarks.gender_subjects=20", "benchmarks.few_recordings=2", "benchmarks.few_draws=2",
     "benchmarks.bootstrap=20", "benchmarks.few_label_draws=2", "experiment.reference=byol",
+    "experiment.shipped=true",
 )  # fmt: skip
 
 
@@ -207,7 +208,16 @@ def test_every_representation_has_every_reported_benchmark(
     ]
     for benchmark in reported:
         found = {outcome.representation for outcome in benchmark.outcomes}
-        assert found == {"random", "classical", "rr", "byol", "pclr", "byol + rr"}
+        assert found == {"random", "classical", "rr", "shipped", "byol", "pclr", "byol + rr"}
+
+
+def test_the_reference_is_compared_with_the_shipped_encoder(
+    measured: tuple[Evaluation, AnswersByKey],
+) -> None:
+    benchmark = next(b for b in measured[0].benchmarks if b.name == "challenge2017")
+    comparison = benchmark.comparison("floors", "accuracy")
+    assert comparison is not None
+    assert "shipped" in {difference.rival for difference in comparison.differences}
 
 
 def test_a_trial_is_judged_by_the_inner_folds_alone(
@@ -268,7 +278,7 @@ def test_the_document_survives_its_file_and_reaches_the_index(
     republish(settings.store.root)
     with duckdb.connect(settings.store.root / "index.duckdb", read_only=True) as index:
         sql = "SELECT count(*) FROM results WHERE benchmark = 'gender' AND metric = 'accuracy'"
-        assert index.execute(sql).fetchone() == (6,)
+        assert index.execute(sql).fetchone() == (7,)
     assert load_state(settings).evaluated  # results do not change the snapshot
 
 

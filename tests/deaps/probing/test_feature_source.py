@@ -1,4 +1,4 @@
-"""Features of the random encoder: seeded, and of the architecture that is set."""
+"""Features of networks: the random encoder of a seed, and the shipped one as it is."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import torch
 
 from deaps.config import EncoderSettings
 from deaps.models.encoder import Encoder
+from deaps.models.encoder_file import load_encoder
 from deaps.probing.feature_source import FeatureSource
 
 WINDOWS = np.random.default_rng(0).standard_normal((3, 1000)).astype(np.float32)
@@ -47,3 +48,10 @@ def test_the_digest_with_the_defaults_is_that_of_earlier_versions() -> None:
     """Features that are on disk are found again."""
     digest = FeatureSource("random", "recording").digest()
     assert digest == "b3f005fb5dd4855e78d03adba2b33b20cfdd393f4b9b9e0060887fc012954a54"
+
+
+def test_shipped_features_are_those_of_the_encoder_in_the_package() -> None:
+    source = FeatureSource.of_shipped()
+    expected = load_encoder()(torch.from_numpy(WINDOWS)).numpy()
+    np.testing.assert_allclose(source.features(WINDOWS), expected, atol=1e-6)
+    assert source.is_network

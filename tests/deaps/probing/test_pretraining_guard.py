@@ -15,7 +15,13 @@ from deaps.probing.pretraining_guard import guard_plans
 from deaps.train import train_run
 from deaps.training.checkpoints import encoder_files
 from deaps.training.run_folder import Run, create_run, open_run
-from deaps.training.trained_on import TRAINED_ON_NAME, TrainedOn, read_trained_on, short_hash
+from deaps.training.trained_on import (
+    TRAINED_ON_NAME,
+    TrainedOn,
+    read_trained_on,
+    short_hash,
+    trained_on_of_file,
+)
 from flows.config import load_settings
 from flows.experiment.plan import training_plan
 from storage.snapshot import open_index
@@ -66,6 +72,14 @@ def test_an_encoders_file_knows_people_by_hashes_alone(run: Run) -> None:
     assert about["trained_subjects"].split() == sorted(map(short_hash, kept.subjects))
     assert about["trained_recordings"].split() == sorted(map(short_hash, kept.recordings))
     assert not any(name in str(about) for name in kept.subjects)
+
+
+def test_people_in_an_encoders_file_are_found_by_their_hashes(run: Run) -> None:
+    (*_, (_, path)) = encoder_files(run.folder)
+    kept, in_file = read_trained_on(run), trained_on_of_file(path)
+    somebody, something = min(kept.subjects), min(kept.recordings)
+    assert in_file.shared_subjects([somebody, "shhs/nobody"]) == {somebody}
+    assert in_file.shared_recordings([something, "0" * 64]) == {something}
 
 
 def test_a_benchmark_that_tests_trained_people_is_refused(plans: dict[str, Plan]) -> None:

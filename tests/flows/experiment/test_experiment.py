@@ -2,7 +2,7 @@ import pytest
 
 from deaps.method_registry import PAPER_METHODS
 from flows.config import ConfigError, load_settings
-from flows.experiment.plan import method_plan, plan_experiment
+from flows.experiment.plan import method_plan, plan_experiment, seeded_plans
 
 
 def test_the_six_methods_come_first() -> None:
@@ -63,10 +63,12 @@ def test_what_is_tuned_for_a_method_holds_for_it_and_its_rungs_alone() -> None:
 
 def test_train_trains_what_the_experiment_compares() -> None:
     settings = load_settings(preset="open")
-    compared = {trained.name: trained.plan for trained in plan_experiment(settings).trained}
+    trained = plan_experiment(settings).trained
     for method in PAPER_METHODS:
-        assert method_plan(settings, method) == compared[method]
-    assert compared["deaps"].training.learning_rate == 1e-3
+        compared = [each.plan for each in trained if each.name == method]
+        assert seeded_plans(settings, method) == compared
+        assert method_plan(settings, method) == compared[0]
+    assert method_plan(settings, "deaps").training.learning_rate == 1e-3
 
 
 def test_a_trial_that_was_chosen_is_the_method_itself() -> None:
