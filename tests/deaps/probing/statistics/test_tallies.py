@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from deaps.probing import metrics
+from deaps.probing.statistics import auroc
 from deaps.probing.statistics.auroc import Auroc, count_wins
 from deaps.probing.statistics.tally import Averaged, Confusions, Means, Tally
 
@@ -76,6 +78,35 @@ def test_auroc_of_many_subjects_is_counted_block_by_block() -> None:
     assert wins.sum() / ((labels == 1).sum() * (labels == 0).sum()) == pytest.approx(
         metrics.auroc(labels, scores)
     )
+
+
+def test_auroc_of_many_subjects_with_few_examples_is_the_same_without_the_table(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    n = 150
+    subject = np.concatenate([np.arange(n), RNG.integers(0, n, 50)])
+    labels, scores = RNG.integers(0, 2, n + 50), np.round(RNG.standard_normal(n + 50), 1)
+    tally = Auroc(labels, scores, subject, n)
+    weights = RNG.multinomial(n, np.full(n, 1 / n), size=30).astype(float)
+    monkeypatch.setattr(auroc, "_CELLS_AT_ONCE", 1000)  # some draws at a time
+    values = tally.values(weights)
+    assert "wins" not in vars(tally)
+    won = ((weights @ tally.wins) * weights).sum(axis=1)
+    np.testing.assert_array_equal(
+        values, won / ((weights @ tally.positives) * (weights @ tally.negatives))
+    )
+
+
+def test_auroc_of_as_many_subjects_as_the_challenge_takes_little_memory() -> None:
+    n = 8000
+    labels, scores = np.arange(n) % 2, RNG.standard_normal(n)
+    tally = Auroc(labels, scores, np.arange(n), n)
+    weights = np.ones((200, n))
+    tracemalloc.start()
+    tally.values(weights)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100e6  # the table alone would be 512 MB
 
 
 def test_no_positive_wins_nothing() -> None:
