@@ -153,7 +153,7 @@ class ExperimentSettings(SettingsSection):
     """Run the benchmarks at every encoder file of each method, too."""
 
     classical: bool = True
-    """Compare with classical features, which take a hundred times as long as an encoder."""
+    """Compare with classical features, which take some four times as long as an encoder."""
 
     shipped: bool = False
     """Compare with the encoder that comes with the package. A benchmark that tests somebody whom

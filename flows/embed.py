@@ -57,7 +57,7 @@ def missing_by_run(settings: Settings) -> dict[str, list[FeatureFile]]:
     by_run: dict[str, list[FeatureFile]] = {}
     files, _ = features_of(settings)
     for file in missing_features(files):
-        if file.source.encoder is not None:  # a floor belongs to no run
+        if file.source.kind == "encoder":  # a floor belongs to no run
             by_run.setdefault(_run_of(file), []).append(file)
     return by_run
 
@@ -68,7 +68,7 @@ def _run_of(file: FeatureFile) -> str:
 
 
 def _belongs(file: FeatureFile, run: RunAddress | None) -> bool:
-    return run is None or (file.source.encoder is not None and _run_of(file) == run.name)
+    return run is None or (file.source.kind == "encoder" and _run_of(file) == run.name)
 
 
 def _fill(settings: Settings, files: list[FeatureFile], windows: Windows) -> None:

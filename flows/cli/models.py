@@ -82,8 +82,10 @@ def embed(
     Example: deaps embed night.edf --plot
     """
     settings = settings_from(preset, config, overrides)
+    from deaps.training.malloc import keep_freed_memory
     from flows.embed_source import default_out, embed_source
 
+    keep_freed_memory()
     done = embed_source(
         settings,
         source,

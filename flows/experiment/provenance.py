@@ -131,10 +131,14 @@ def _processor() -> str:
 
 def _encoder_digests(files: Sequence[FeatureFile]) -> dict[str, str]:
     return {
-        f"encoder {file.representation}": file_sha256(file.source.encoder)
+        f"encoder {file.representation}{_seed(file)}": file_sha256(file.source.encoder)
         for file in files
         if file.step is None and file.source.encoder is not None
     }
+
+
+def _seed(file: FeatureFile) -> str:
+    return "" if file.seed is None else f", seed {file.seed}"
 
 
 def _fingerprints(index: duckdb.DuckDBPyConnection, labels: DatasetLabels) -> dict[str, str]:

@@ -23,6 +23,7 @@ from deaps.probing.plan import followed_benchmarks, plan_benchmarks, windows_of
 from deaps.probing.probes import Answers
 from flows.cli import app
 from flows.config import ExecutionSettings, Settings, load_settings, overridden
+from flows.embed import missing_by_run
 from flows.evaluate import StageContext, list_features
 from flows.experiment import fold_jobs
 from flows.experiment.feature_jobs import SnapshotChangedError, WindowSource
@@ -163,6 +164,12 @@ def test_floors_of_another_snapshot_are_made_anew(settings: Settings) -> None:
     assert before["random"] != after["random"]
     assert before["classical"] != after["classical"]
     assert before["byol"] == after["byol"]  # its run belongs to one snapshot
+
+
+def test_features_that_a_pool_is_asked_for_are_of_runs_alone(settings: Settings) -> None:
+    other_windows = overridden(settings, ["benchmarks.gender_subjects=10"])
+    runs = {run.name for run in load_state(settings).runs.values()}
+    assert set(missing_by_run(other_windows)) == runs
 
 
 def test_features_are_refused_of_a_snapshot_that_is_no_longer_published(settings: Settings) -> None:
