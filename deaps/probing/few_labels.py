@@ -14,9 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from deaps.probing.examples import Examples, Fold
 from deaps.probing.labelled_windows import NotRunError
-from deaps.probing.probes import Probe
 from deaps.probing.statistics.bootstrap import Method, draw_figures, interval
-from deaps.probing.statistics.fold_tallies import tally_folds
 from deaps.probing.statistics.tally import Tally
 
 
@@ -85,7 +83,7 @@ def nested_draws(examples: Examples, *, repeats: int = 10, seed: int = 0) -> tup
 
 
 def curve(
-    runs: Mapping[int, Sequence[Tally]], *, draws: int = 1000, seed: int = 0
+    runs: Mapping[int, Sequence[Tally]], *, draws: int, seed: int = 0
 ) -> tuple[CurvePoint, ...]:
     """Return the points of a curve from the tallies of each number of people, one a draw.
 
@@ -96,32 +94,6 @@ def curve(
     seeds is then not in the interval.
     """
     return tuple(_point(n, tuple(runs[n]), draws, seed) for n in sorted(runs))
-
-
-def few_label_curves(
-    features: NDArray[np.floating],
-    examples: Examples,
-    classes: Sequence[str],
-    probe: Probe,
-    *,
-    repeats: int = 10,
-    bootstrap: int = 1000,
-    seed: int = 0,
-) -> dict[str, tuple[CurvePoint, ...]]:
-    """Return the curves of features, (n, d), of examples, by metric, one fit after the other.
-
-    To fit side by side, take the folds of `nested_draws`, and give their tallies to `curve`.
-    """
-    runs: dict[str, dict[int, list[Tally]]] = {}
-    for draw in nested_draws(examples, repeats=repeats, seed=seed):
-        fit, test = draw.fold.train, draw.fold.test
-        answers = probe.fit_predict(
-            features[fit], examples.labels[fit], features[test], len(classes)
-        )
-        for name, tally in tally_folds(examples, [draw.fold], [answers], classes).items():
-            runs.setdefault(name, {}).setdefault(draw.n_people, []).append(tally)
-    wanted = [name for name in runs if name in ("accuracy", "balanced accuracy", "f1", "auroc")]
-    return {name: curve(runs[name], draws=bootstrap, seed=seed) for name in wanted}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ class Views(StrEnum):
     """X1 of one visit; X(t-i), X(t), X(t+j) of another visit of the same subject."""
 
     PAIR = "pair"
-    """Two windows of one subject, of different visits."""
+    """Two windows of one subject, of different visits; with ``sampling.pairing = "recording"``, far
+    apart in one recording."""
 
     ADJACENT = "adjacent"
     """Two windows of one recording, the second starting where the first ends."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from preprocessing.channels import ECG_ALIASES, pick_channel
+from preprocessing.channels import ECG_ALIASES, NO_CHANNEL, pick_channel
 from preprocessing.formats.wfdb_annotations import read_annotation_texts
 from preprocessing.formats.wfdb_header import (
     GAP,
@@ -288,7 +288,7 @@ def _read_segment(
 def _joined(fs: float, pieces: list[RawRecording | int]) -> RawRecording:
     read = [piece for piece in pieces if isinstance(piece, RawRecording)]
     if not read:
-        raise UnreadableRecordingError("no ECG channel: no segment has one")
+        raise UnreadableRecordingError(f"{NO_CHANNEL}: no segment has one")
     signals = [
         piece.signal if isinstance(piece, RawRecording) else np.full(piece, np.nan, np.float32)
         for piece in pieces

@@ -14,7 +14,7 @@ from flows.experiment.run_address import RunAddress, address_of, settings_at
 from flows.monitoring.log_tail import last_events
 from flows.placement import TRAIN_DEPLOYMENT, find_pool
 from flows.runtime.flow_start import StageParameters
-from flows.runtime.work_pool import PoolError
+from flows.runtime.gpu_pool import PoolError
 from storage.store_id import OtherStoreError, store_id
 
 

@@ -126,9 +126,7 @@ class DrawnFigure:
     scope: Scope
 
 
-def draw_figures(
-    methods: Sequence[Method], *, draws: int = 1000, seed: int = 0
-) -> dict[str, DrawnFigure]:
+def draw_figures(methods: Sequence[Method], *, draws: int, seed: int = 0) -> dict[str, DrawnFigure]:
     """Return each method's figure with its draws, which belong together method by method.
 
     Raises

@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from deaps.config import BenchmarkSettings
 from deaps.probing.metrics import auroc
 from deaps.probing.probes import PROBES, svc_class
 
@@ -18,6 +19,11 @@ PLAIN = {
     "logistic": lambda: LogisticRegression(max_iter=2000),
     "neighbours": lambda: KNeighborsClassifier(20, weights="distance"),
 }
+
+
+def test_the_setting_offers_every_probe() -> None:
+    assert BenchmarkSettings(probes=tuple(PROBES)).probes == tuple(PROBES)  # type: ignore[arg-type]
+    assert BenchmarkSettings().probes == tuple(PROBES)
 
 
 def overlapping(n: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

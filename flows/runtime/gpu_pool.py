@@ -1,6 +1,7 @@
-"""Jobs for the workers of a Prefect work pool: submitted all at once, and waited for.
+"""Jobs for the GPU machines of a Prefect work pool: submitted all at once, and waited for.
 
-The server says how a job is doing; whether it is done, the caller asks the store.
+A job whose worker was killed is started again. The server says how a job is doing; whether it is
+done, the caller asks the store. On SLURM the cluster does the same: `flows.runtime.slurm`.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from flows.runtime import work_pool
-from flows.runtime.work_pool import PoolError, PoolJob, PoolWait, _look, _Submitted
+from flows.runtime import gpu_pool
+from flows.runtime.gpu_pool import PoolError, PoolJob, PoolWait, _look, _Submitted
 
 
 class FakeServer:
@@ -53,7 +53,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> FakeServer:
         fake.submitted.append(job.name)
         return fake.start(Scheduled())
 
-    monkeypatch.setattr(work_pool, "_submit", submit)
+    monkeypatch.setattr(gpu_pool, "_submit", submit)
     return fake
 
 
@@ -168,12 +168,12 @@ def test_a_server_that_does_not_answer_is_waited_for(
     from contextlib import nullcontext
 
     monkeypatch.setattr("prefect.client.orchestration.get_client", lambda **_: nullcontext(server))
-    monkeypatch.setattr(work_pool, "ensure_automation", lambda: None)
-    monkeypatch.setattr(work_pool, "_adopt", lambda client, wait, job: server.start(None))
-    monkeypatch.setattr(work_pool, "_look", look)
-    monkeypatch.setattr(work_pool, "POLL_S", 0.0)
+    monkeypatch.setattr(gpu_pool, "ensure_automation", lambda: None)
+    monkeypatch.setattr(gpu_pool, "_adopt", lambda client, wait, job: server.start(None))
+    monkeypatch.setattr(gpu_pool, "_look", look)
+    monkeypatch.setattr(gpu_pool, "POLL_S", 0.0)
     job = PoolJob("train x", {}, lambda: True)
-    assert work_pool.run_in_pool("deaps-train/run", "gpu", [job], patience_s=60) == {}
+    assert gpu_pool.run_in_pool("deaps-train/run", "gpu", [job], patience_s=60) == {}
     assert len(looks) == 2
 
 
@@ -183,8 +183,8 @@ def test_a_job_that_an_earlier_pipeline_submitted_is_waited_for(server: FakeServ
 
     wait = PoolWait("deaps-train/run", "gpu", patience_s=60)
     job = PoolJob("train x", {}, lambda: False)
-    first = work_pool._adopt(server, wait, job)  # type: ignore[arg-type]
+    first = gpu_pool._adopt(server, wait, job)  # type: ignore[arg-type]
     assert server.submitted == ["train x"]
     server.runs[first].state = Running()
-    assert work_pool._adopt(server, wait, job) == first  # type: ignore[arg-type]
+    assert gpu_pool._adopt(server, wait, job) == first  # type: ignore[arg-type]
     assert server.submitted == ["train x"]
