@@ -21,7 +21,7 @@ ANY_ECG = "*ECG*"
 """Stands in a list of labels for any label that says ECG in its own way, such as ``EKG-R``."""
 
 NO_CHANNEL = "no ECG channel"
-"""How the reason of a recording starts that was set aside for want of a channel."""
+"""How the reason starts if a recording is set aside because it has no ECG channel."""
 
 MATCHING_VERSION = 1
 """Raise this when more labels are recognised: then what was set aside is looked at again."""

@@ -34,7 +34,7 @@ class SignalSettings(SettingsSection):
 
     channels_add: Annotated[tuple[str, ...], BeforeValidator(_listed), Field(strict=False)] = ()
     """Labels of an ECG lead to try last. Another list redoes only the recordings that were set
-    aside for want of a channel, and those that were read by a label that is gone."""
+    aside because they had no ECG channel, and those that were read by a label that is gone."""
 
     highpass_hz: Annotated[float, Field(gt=0, lt=50)] = 0.5
     """Cut-off of the Butterworth high-pass, in Hz."""

@@ -56,7 +56,7 @@ class Expected(NamedTuple):
 
     settings_digest: str
     digest_without_channel: str
-    """Of a recording that was set aside for want of an ECG channel."""
+    """Of a recording that was set aside because it has no ECG channel."""
     is_label: Callable[[str], bool]
     """Whether a lead of this name would be read."""
 
@@ -357,7 +357,7 @@ def _why(
 
 
 def _lacks_channel(job: Job, published: PublishedSources) -> bool:
-    """Return whether a recording was set aside for want of a channel."""
+    """Return whether a recording was set aside because it has no ECG channel."""
     reason = published.reason or ""
     return job.reader.reads_channels and reason.startswith(NO_CHANNEL)
 
