@@ -36,7 +36,7 @@ def deployments() -> Iterator[Deployment]:
         "full",
         "flows.pipeline.pipeline",
         "cpu",
-        "From data sets to the report; what is done already is left alone.",
+        "From data sets to the report; what is done already is kept.",
     )
     yield Deployment(
         "deaps-preprocess",

@@ -58,7 +58,7 @@ def emit_change(settings: Settings, refresh: StoreRefresh) -> None:
 
 
 def follow_change(settings: Settings, parameters: StageParameters) -> None:
-    """Train, or train and evaluate, as ``refresh.then`` says; what is done is left alone.
+    """Train, or train and evaluate, as ``refresh.then`` says; what is done is kept.
 
     Also where this run changed nothing: one before it may have been killed after its change.
     """
