@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import duckdb
@@ -20,18 +21,14 @@ CLASSES = ("normal", "AFib", "other")
 
 
 def challenge_examples(
-    index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings, *, keep_copies: bool = False
+    index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
 ) -> tuple[Examples, tuple[str, ...]]:
-    """Return the recordings of both sides, and what was left out.
-
-    With ``keep_copies``, validation recordings stay among the training recordings, too.
-    """
+    """Return the recordings of both sides, none of them on both, and what was left out."""
     condition = f"label IN ({', '.join(repr(name) for name in _LABELS)})"
     columns = select_windows(index, settings.challenge, condition)
     labels = np.array([_LABELS[label] for label in columns["label"]], np.int8)
     sides = np.where(columns["split"] == "validation", "test", "train")
-    both = recording_examples(columns, labels, sides)
-    examples, copies = (both, 0) if keep_copies else without_copies_of_tested(both)
+    examples, copies = without_copies_of_tested(recording_examples(columns, labels, sides))
     noisy = _count_noisy(index, settings.challenge)
     left_out = [f"{noisy:,} recordings labelled noisy"] if noisy else []
     left_out += [f"{copies:,} training copies of validation recordings"] if copies else []
@@ -70,8 +67,7 @@ class Challenge2017(Benchmark):
         self, index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings
     ) -> tuple[Examples, tuple[str, ...]]:
         """Return the recordings."""
-        keep = self.overlap == "keep"
-        examples, left_out = challenge_examples(index, settings, keep_copies=keep)
+        examples, left_out = challenge_examples(index, settings)
         if set(examples.sides) != {"train", "test"}:
             raise NotRunError(
                 f"data set {settings.challenge} does not have both training and validation"
@@ -103,3 +99,10 @@ class Challenge2017WithCopies(Challenge2017):
             "validation recordings, and tested on these: a leak, shown only because others may "
             "report such figures."
         )
+
+    def folds(self, examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
+        """Return the one split, with the tested recordings on the training side, too."""
+        return [
+            replace(fold, train=np.union1d(fold.train, fold.test))
+            for fold in super().folds(examples, settings)
+        ]
