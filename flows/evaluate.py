@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from prefect import flow
 
+from deaps.data_part import DataPart
 from deaps.evaluation import BenchmarkRecord, DatasetLabels, Evaluation, Stage
 from deaps.exhibits.collection import ExhibitMaker
 from deaps.experiment import FinishedRun
@@ -165,7 +166,7 @@ def figures(
     trained = representation_records(experiment, state.finished, context.files)
     return Evaluation(
         id=state.name,
-        title=_title(settings, labels),
+        title=report_title(settings, labels),
         datasets=labels,
         synthetic=synthetic_datasets(index),
         representations=with_joined(trained, judge.reference, benchmarks),
@@ -291,6 +292,7 @@ def synthetic_datasets(index: DuckDBPyConnection) -> tuple[str, ...]:
     return tuple(dataset for (dataset,) in rows)
 
 
-def _title(settings: Settings, labels: DatasetLabels) -> str:
-    trained_on = ", ".join(labels[name] for name in settings.sampling.datasets) or "all data sets"
-    return f"Self-supervised ECG representations, trained on {trained_on}"
+def report_title(settings: Settings, labels: DatasetLabels) -> str:
+    """Return the report's title, which names the data sets and parts that were trained on."""
+    parts = [DataPart.parse(name).label(labels) for name in settings.sampling.datasets]
+    return f"Self-supervised ECG representations, trained on {', '.join(parts) or 'all data sets'}"

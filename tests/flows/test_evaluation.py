@@ -24,7 +24,7 @@ from deaps.probing.probes import Answers
 from flows.cli import app
 from flows.config import ExecutionSettings, Settings, load_settings, overridden
 from flows.embed import missing_by_run
-from flows.evaluate import StageContext, list_features
+from flows.evaluate import StageContext, list_features, report_title
 from flows.experiment import fold_jobs
 from flows.experiment.feature_jobs import SnapshotChangedError, WindowSource
 from flows.experiment.fold_jobs import run_folds
@@ -198,6 +198,12 @@ def test_sentences_have_the_data_sets_names_for_people(
     text = " ".join((*protocols.values(), *(e.strip.caption for e in evaluation.quality_examples)))
     assert not [name for name in LABELS if re.search(rf"\b{name}\b", text)]
     assert "data set SHHS" in evaluation.provenance.digests
+
+
+def test_the_title_has_the_names_for_people_of_parts_too() -> None:
+    settings = load_settings(overrides=['sampling.datasets=["shhs", "cpsc2021:set-I"]'])
+    title = report_title(settings, DatasetLabels(shhs="SHHS", cpsc2021="CPSC 2021"))
+    assert title.endswith("trained on SHHS, CPSC 2021 (set-I)")
 
 
 def test_every_representation_has_every_reported_benchmark(
