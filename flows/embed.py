@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from prefect import flow
 
+from deaps.probing.answer_files import files_to_embed
 from deaps.probing.examples import Windows
 from deaps.probing.plan import windows_of
-from deaps.probing.representations import FeatureFile, missing_features
+from deaps.probing.representations import FeatureFile, run_of
 from deaps.training.device import choose_device
 from flows.config import Settings
-from flows.experiment.feature_jobs import WindowSource, fill_missing
+from flows.experiment.feature_jobs import WindowSource, fill_files
 from flows.experiment.run_address import RunAddress, settings_at
 from flows.experiment.state import load_state
 from flows.monitoring.event_log import EventLog
@@ -34,41 +35,37 @@ def embed(
     settings, _ = start_flow(preset, config, overrides)
     if run is not None:
         settings = settings_at(settings, run)
-    files, windows = features_of(settings)
-    wanted = [file for file in missing_features(files) if _belongs(file, run)]
+    missing, windows = missing_files(settings)
+    wanted = [file for file in missing if _belongs(file, run)]
     if wanted:
         _fill(settings, wanted, windows)
     return len(wanted)
 
 
-def features_of(settings: Settings) -> tuple[list[FeatureFile], Windows]:
-    """Return the files of features that an evaluation compares, and the windows they are of."""
-    from flows.evaluate import dataset_labels, guarded_plans, list_features
+def missing_files(settings: Settings) -> tuple[list[FeatureFile], Windows]:
+    """Return the files of features that an evaluation lacks, and the windows they are of."""
+    from flows.evaluate import dataset_labels, guarded_plans, list_features, wanted_answers
 
     state = load_state(settings)
     with open_index(settings.store.root) as index:
         guarded, _ = guarded_plans(state, index, dataset_labels())
-    windows = windows_of(guarded.plans.values())
-    return list_features(state, windows), windows
+    plans = guarded.plans
+    windows = windows_of(plans.values())
+    files = list_features(state, windows)
+    return files_to_embed(files, wanted_answers(state, files, plans), plans), windows
 
 
 def missing_by_run(settings: Settings) -> dict[str, list[FeatureFile]]:
-    """Return the files of features that are not there yet, by the run whose encoders they need."""
+    """Return the files of features that are lacking, by the run whose encoders they need."""
     by_run: dict[str, list[FeatureFile]] = {}
-    files, _ = features_of(settings)
-    for file in missing_features(files):
+    for file in missing_files(settings)[0]:
         if file.source.kind == "encoder":  # a floor belongs to no run
-            by_run.setdefault(_run_of(file), []).append(file)
+            by_run.setdefault(run_of(file), []).append(file)
     return by_run
 
 
-def _run_of(file: FeatureFile) -> str:
-    """Return the run in whose folder a file of features lies: runs/RUN/features/FILE."""
-    return file.path.parent.parent.name
-
-
 def _belongs(file: FeatureFile, run: RunAddress | None) -> bool:
-    return run is None or (file.source.kind == "encoder" and _run_of(file) == run.name)
+    return run is None or (file.source.kind == "encoder" and run_of(file) == run.name)
 
 
 def _fill(settings: Settings, files: list[FeatureFile], windows: Windows) -> None:
@@ -81,7 +78,7 @@ def _fill(settings: Settings, files: list[FeatureFile], windows: Windows) -> Non
         EventLog(settings.store.root).stage("embed"),
         StageProgress("embedding windows", total, key="embedding-progress") as progress,
     ):
-        fill_missing(
+        fill_files(
             source,
             files,
             windows,

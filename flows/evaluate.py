@@ -14,7 +14,8 @@ from deaps.evaluation import BenchmarkRecord, DatasetLabels, Evaluation, Stage
 from deaps.exhibits.collection import ExhibitMaker
 from deaps.experiment import FinishedRun
 from deaps.models.encoder_file import encoder_file, require_chain
-from deaps.probing.answers import AnswersByKey, requests
+from deaps.probing.answer_files import files_to_embed
+from deaps.probing.answers import AnswerRequest, AnswersByKey, requests
 from deaps.probing.examples import Windows
 from deaps.probing.feature_source import FeatureSource
 from deaps.probing.outcomes.judging import Judge, accuracies_by_step, ranks
@@ -33,7 +34,6 @@ from deaps.probing.representations import (
     FeatureFile,
     first_seeds,
     floor_files,
-    missing_features,
     representation_records,
     run_files,
     with_joined,
@@ -42,7 +42,7 @@ from deaps.training.device import choose_device
 from deaps.training.trained_on import TrainedOn, read_trained_on, trained_on_of_file
 from flows.config import Settings
 from flows.experiment.earlier import with_change
-from flows.experiment.feature_jobs import WindowSource, fill_missing
+from flows.experiment.feature_jobs import WindowSource, fill_files
 from flows.experiment.fold_jobs import run_folds
 from flows.experiment.folder import keep_evaluation
 from flows.experiment.page import write_page
@@ -111,6 +111,7 @@ class StageContext:
     plans: Mapping[str, Plan]
     windows: Windows
     files: Sequence[FeatureFile]
+    requests: Sequence[AnswerRequest]
     client: Client
 
 
@@ -125,7 +126,8 @@ def measure(state: ExperimentState, watch: Stopwatch, command: str) -> Evaluatio
         plans = guarded.plans
         windows = windows_of(plans.values())
         files = list_features(state, windows)
-        context = StageContext(state, plans, windows, files, client)
+        wanted = wanted_answers(state, files, plans)
+        context = StageContext(state, plans, windows, files, wanted, client)
         with watch.stage("embed"), log.stage("embed"):
             embed(opaque(context))
         with watch.stage("benchmarks"), log.stage("benchmarks"):
@@ -236,6 +238,19 @@ def list_features(state: ExperimentState, windows: Windows) -> list[FeatureFile]
     return files
 
 
+def wanted_answers(
+    state: ExperimentState, files: Sequence[FeatureFile], plans: Mapping[str, Plan]
+) -> list[AnswerRequest]:
+    """Return all answers that the evaluation needs."""
+    return requests(
+        files,
+        plans,
+        trials=state.experiment.trials(),
+        reference=state.settings.experiment.reference,
+        probes=state.settings.benchmarks.probes,
+    )
+
+
 def _first_of_methods(finished: Sequence[FinishedRun]) -> list[FinishedRun]:
     """Return each method's first run, whose course over the steps is followed."""
     first: dict[str, FinishedRun] = {}
@@ -249,11 +264,12 @@ def _first_of_methods(finished: Sequence[FinishedRun]) -> list[FinishedRun]:
 def embed(context: StageContext) -> None:
     """Compute the features that are not there yet."""
     settings, state = context.state.settings, context.state
-    total = len(missing_features(context.files)) * len(context.windows)
+    missing = files_to_embed(context.files, context.requests, context.plans)
+    total = len(missing) * len(context.windows)
     with StageProgress("embedding windows", total, key="embedding-progress") as progress:
-        fill_missing(
+        fill_files(
             WindowSource(settings.store.root, state.snapshot_id),
-            context.files,
+            missing,
             context.windows,
             client=context.client,
             device=choose_device(settings.execution.device),
@@ -264,17 +280,9 @@ def embed(context: StageContext) -> None:
 @_TASK
 def run_benchmarks(context: StageContext) -> AnswersByKey:
     """Fit every probe on every fold of every benchmark, and return the answers."""
-    settings = context.state.settings
-    wanted = requests(
-        context.files,
-        context.plans,
-        trials=context.state.experiment.trials(),
-        reference=settings.experiment.reference,
-        probes=settings.benchmarks.probes,
-    )
-    total = sum(request.n_fits(context.plans) for request in wanted)
+    total = sum(request.n_fits(context.plans) for request in context.requests)
     with StageProgress("benchmarks: folds", total, key="benchmark-progress") as progress:
-        return run_folds(wanted, context.plans, context.client, progress.advance)
+        return run_folds(context.requests, context.plans, context.client, progress.advance)
 
 
 def show_accuracies(records: Sequence[BenchmarkRecord]) -> None:

@@ -101,7 +101,7 @@ class ExhibitMaker:
             return ()
         examples = plan.examples
         is_afib = examples.labels == CLASSES.index("AFib")
-        shown = [file for file in self._last() if file.source.is_network]
+        shown = [file for file in self._with_features("pca") if file.source.is_network]
         dataset = plan.benchmark.datasets(plan.settings)[-1]
         made = (
             self._tried(
@@ -183,7 +183,9 @@ class ExhibitMaker:
     def map(self) -> evaluation.EmbeddingMap | None:
         """Return a map of DEAPS's representations, or of the first method there is."""
         plan = next((self.plans[name] for name in _MAPPED if name in self.plans), None)
-        mapped = next((file for file in self._last() if file.source.kind == "encoder"), None)
+        mapped = next(
+            (file for file in self._with_features("map") if file.source.kind == "encoder"), None
+        )
         if plan is None or mapped is None:
             self.absent.append("map: no labelled data set, or no finished run")
             return None
@@ -204,7 +206,8 @@ class ExhibitMaker:
     def nights(self) -> tuple[evaluation.NightPage, ...]:
         """Return two scored nights with the first method's representation, if there is one."""
         dataset = scored_dataset(self.index)
-        encoder = next((file for file in self._last() if file.source.kind == "encoder"), None)
+        encoders = (file for file in self._last() if file.source.kind == "encoder")
+        encoder = next((file for file in encoders if not file.source.is_absent), None)
         pages = []
         for recording_id, ahi in example_nights(self.index, dataset) if dataset else ():
             embeddings = None
@@ -241,6 +244,15 @@ class ExhibitMaker:
             if file.step is None
             and (file.representation in self.methods or file.source.kind != "encoder")
         ]
+
+    def _with_features(self, what: str) -> list[FeatureFile]:
+        """Return those of `_last` that have features; note the others as absent from ``what``."""
+        last = self._last()
+        for file in last:
+            if file.source.is_absent:
+                why = "its run was brought without weights"
+                self.absent.append(f"{what} of {file.representation}: {why}")
+        return [file for file in last if not file.source.is_absent]
 
     def _last_step(self, name: str) -> int:
         (encoder,) = (

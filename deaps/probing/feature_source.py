@@ -31,7 +31,8 @@ _DEFAULTS = EncoderSettings()
 class FeatureSource:
     """What turns windows into features.
 
-    ``encoder`` is the file of a trained encoder; ``settings`` and ``seed`` make a random one.
+    ``encoder`` is the file of a trained encoder; ``settings`` and ``seed`` make a random one. Of
+    a run that was brought without its weights, that file is absent and ``sha256`` stands for it.
     """
 
     kind: Literal["encoder", "shipped", "random", "classical", "rr"]
@@ -39,6 +40,17 @@ class FeatureSource:
     encoder: Path | None = None
     seed: int = 0
     settings: EncoderSettings = _DEFAULTS
+    sha256: str = ""
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether the weights are not here, so that no new features can be made."""
+        return self.encoder is not None and not self.encoder.exists()
+
+    @property
+    def encoder_sha256(self) -> str:
+        """Digest of the encoder's file, empty without one."""
+        return self.sha256 or (file_sha256(self.encoder) if self.encoder else "")
 
     @property
     def is_network(self) -> bool:
@@ -52,11 +64,12 @@ class FeatureSource:
 
     def digest(self) -> str:
         """Return a digest of all that the features depend on, beside the windows."""
-        content = file_sha256(self.encoder) if self.encoder else ""
         # Chunks change no feature, and with the defaults the digest is that of earlier versions.
         changed = self.settings.model_dump(exclude={"chunk"}, exclude_defaults=True)
         parts = [changed] if changed else []
-        return digest_of(_VERSION, self.kind, self.normalise, content, self.seed, *parts)
+        return digest_of(
+            _VERSION, self.kind, self.normalise, self.encoder_sha256, self.seed, *parts
+        )
 
     def features(
         self, windows: NDArray[np.float32], *, device: torch.device | str = "cpu"

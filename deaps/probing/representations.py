@@ -16,13 +16,13 @@ from deaps.models.encoder import WIDTH
 from deaps.probing.examples import Windows
 from deaps.probing.feature_source import FeatureSource
 from deaps.probing.features import has_features
-from deaps.training.checkpoints import encoder_files
+from deaps.training.checkpoints import encoder_digests, encoder_path
 from deaps.training.run_folder import Run
-from storage.digest import digest_of, file_sha256
+from storage.digest import digest_of
 from storage.errors import DeapsError
 
 FLOORS_FOLDER = "floors"
-_FEATURES_FOLDER = "features"
+FEATURES_FOLDER = "features"
 _NAME_LENGTH = 12
 RR_FLOOR: Final = "rr"
 SHIPPED_FLOOR: Final = "shipped"
@@ -57,28 +57,29 @@ def run_files(
 ) -> Iterator[FeatureFile]:
     """Yield the file of a run's last encoder and, with ``every_step``, those of earlier ones."""
     run, selection = finished.run, digest_of(windows.key.tolist())
-    encoders = _encoders(run)
-    last = max(encoders)
-    for step, encoder in encoders.items():
+    digests = _encoder_digests(run)
+    last = max(digests)
+    for step, sha256 in digests.items():
         if step != last and not every_step:
             continue
-        source = FeatureSource("encoder", run.plan.normalise, encoder)
+        encoder = encoder_path(run.folder, step)
+        source = FeatureSource("encoder", run.plan.normalise, encoder, sha256=sha256)
         path = (
-            run.folder / _FEATURES_FOLDER / f"step-{step:08d}-{_digest(source, selection)}.parquet"
+            run.folder / FEATURES_FOLDER / f"step-{step:08d}-{_digest(source, selection)}.parquet"
         )
         at = None if step == last else step
         yield FeatureFile(*finished.trained.key, at, source, path)
 
 
-def _encoders(run: Run) -> dict[int, Path]:
+def _encoder_digests(run: Run) -> dict[int, str]:
     """Return a run's encoders by step; a finished run has at least its last one."""
-    encoders = dict(encoder_files(run.folder))
-    if not encoders:
+    digests = encoder_digests(run.folder)
+    if not digests:
         raise DeapsError(
             f"run {run.name} has no encoder in {run.folder}: its folder was removed or emptied; "
             "run deaps train and then deaps evaluate again"
         )
-    return encoders
+    return dict(sorted(digests.items()))
 
 
 def _digest(source: FeatureSource, selection: str) -> str:
@@ -88,6 +89,11 @@ def _digest(source: FeatureSource, selection: str) -> str:
 def missing_features(files: Sequence[FeatureFile]) -> list[FeatureFile]:
     """Return the files that are not there yet, or damaged."""
     return [file for file in files if not has_features(file.path)]
+
+
+def run_of(file: FeatureFile) -> str:
+    """Return the run in whose folder a file of features lies: runs/RUN/features/FILE."""
+    return file.path.parent.parent.name
 
 
 def first_seeds(files: Iterable[FeatureFile]) -> list[FeatureFile]:
@@ -171,12 +177,11 @@ def joined_name(method: str) -> str:
 
 
 def _trained_run(finished: FinishedRun) -> TrainedRun:
-    run = finished.run
-    encoders = _encoders(run)
+    digests = _encoder_digests(finished.run)
     return TrainedRun(
-        name=run.name,
+        name=finished.run.name,
         seed=finished.trained.key.seed,
-        encoder_sha256=file_sha256(encoders[max(encoders)]),
+        encoder_sha256=digests[max(digests)],
     )
 
 

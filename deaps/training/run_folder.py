@@ -113,8 +113,7 @@ def create_run(store: Path, plan: TrainingPlan) -> Run:
     folder = run_path(store, plan, snapshot_id)
     if not (folder / CONFIG_NAME).exists():
         folder.mkdir(parents=True, exist_ok=True)
-        _link(index_path(store), folder / INDEX_NAME)
-        write_digests(folder / INDEX_NAME, [file_sha256(folder / INDEX_NAME)])
+        link_index(store, folder)
         values = {"snapshot": snapshot_id, "started_at": _now()} | plan.as_dict()
         with replacing(folder / CONFIG_NAME) as temporary:
             temporary.write_text(to_toml(values), encoding="utf-8")
@@ -180,13 +179,15 @@ def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _link(source: Path, target: Path) -> None:
-    """Hard-link the index; copy it where the file system cannot link."""
+def link_index(store: Path, folder: Path) -> None:
+    """Hard-link the published index into a run's folder; copy it where that cannot be linked."""
+    source, target = index_path(store), folder / INDEX_NAME
     target.unlink(missing_ok=True)
     try:
         os.link(source, target)
     except OSError:
         shutil.copyfile(source, target)
+    write_digests(target, [file_sha256(target)])
 
 
 def _now() -> str:

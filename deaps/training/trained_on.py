@@ -50,11 +50,33 @@ class TrainedOn:
     """Whether names and digests are given by their short hashes alone."""
 
     def __or__(self, other: TrainedOn) -> TrainedOn:
+        if self.hashed != other.hashed:
+            return self.as_hashes() | other.as_hashes()
         return TrainedOn(
             self.subjects | other.subjects,
             self.recordings | other.recordings,
             self.synthetic or other.synthetic,
+            self.hashed,
         )
+
+    def as_hashes(self) -> TrainedOn:
+        """Return the same by short hashes alone, because names may be restricted."""
+        if self.hashed:
+            return self
+        subjects, recordings = (
+            frozenset(map(short_hash, names)) for names in (self.subjects, self.recordings)
+        )
+        return TrainedOn(subjects, recordings, self.synthetic, hashed=True)
+
+    def to_json(self) -> bytes:
+        """Return the text of a run's file."""
+        values = {
+            "subjects": sorted(self.subjects),
+            "recordings": sorted(self.recordings),
+            "synthetic": self.synthetic,
+            "hashed": self.hashed,
+        }
+        return f"{json.dumps(values, indent=1)}\n".encode()
 
     @property
     def digest(self) -> str:
@@ -63,10 +85,11 @@ class TrainedOn:
 
     def metadata(self) -> dict[str, str]:
         """Return what an encoder's file says of it: hashes, because names may be restricted."""
+        hashes = self.as_hashes()
         return {
             "trained_on": self.digest,
-            "trained_subjects": _joined(self.subjects),
-            "trained_recordings": _joined(self.recordings),
+            "trained_subjects": " ".join(sorted(hashes.subjects)),
+            "trained_recordings": " ".join(sorted(hashes.recordings)),
         }
 
     def shared_subjects(self, names: Iterable[str]) -> frozenset[str]:
@@ -96,14 +119,8 @@ def drawn_from(sampler: Sampler, index: Path) -> TrainedOn:
 def keep_trained_on(run: Run, sampler: Sampler) -> None:
     """Write whom a run is trained on into its folder, before its first step."""
     if not (run.folder / TRAINED_ON_NAME).exists():
-        found = drawn_from(sampler, run.index)
-        values = {
-            "subjects": sorted(found.subjects),
-            "recordings": sorted(found.recordings),
-            "synthetic": found.synthetic,
-        }
         with replacing(run.folder / TRAINED_ON_NAME) as temporary:
-            temporary.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+            temporary.write_bytes(drawn_from(sampler, run.index).to_json())
 
 
 def read_trained_on(run: Run) -> TrainedOn:
@@ -116,7 +133,10 @@ def read_trained_on(run: Run) -> TrainedOn:
         sampler = open_sampler(run.index, views, plan.sampling, batch=1, seed=0)
         return drawn_from(sampler, run.index)
     return TrainedOn(
-        frozenset(values["subjects"]), frozenset(values["recordings"]), values.get("synthetic")
+        frozenset(values["subjects"]),
+        frozenset(values["recordings"]),
+        values.get("synthetic"),
+        values.get("hashed", False),
     )
 
 
@@ -137,7 +157,3 @@ def _named(recording_ids: NDArray[np.int32], index: Path) -> TrainedOn:
         frozenset(content for _, content, _ in rows if content),
         any(synthetic for _, _, synthetic in rows),
     )
-
-
-def _joined(names: Iterable[str]) -> str:
-    return " ".join(sorted(map(short_hash, names)))

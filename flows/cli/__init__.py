@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.data import channels, fetch, init, preprocess, scan, synth
-from flows.cli.models import embed, export, train
+from flows.cli.models import embed, export, pack, train, unpack
 from flows.cli.options import exit_on_error
 from flows.cli.pipeline import deploy, evaluate, report, run, serve
 from flows.cli.reference import config, schema
@@ -25,7 +25,7 @@ app = typer.Typer(
 _COMMANDS = (
     *(init, channels, run),
     *(synth, fetch, scan, preprocess, train, evaluate, report),
-    *(embed, export, query, show, schema, config, trace, croissant, doctor, gc),
+    *(embed, export, pack, unpack, query, show, schema, config, trace, croissant, doctor, gc),
     *(serve, deploy, status),
 )
 for command in _COMMANDS:

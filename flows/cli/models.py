@@ -120,3 +120,52 @@ def export(
     from deaps.models.onnx_export import export_onnx
 
     typer.echo(f"{out}: differs from torch by at most {export_onnx(encoder, out):.1e}")
+
+
+def pack(
+    folder: Annotated[Path, typer.Argument(help="Folder to write to, a file for each run.")],
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Write the experiment's finished runs to small files, without weights.
+
+    Each holds what a run was and what the probes answered with it, so that
+    another machine can evaluate runs of both together.
+
+    Example: deaps pack answers --preset open
+    """
+    settings = settings_from(preset, config, overrides)
+    from deaps.packed_run import pack_run
+    from flows.experiment.state import load_state
+
+    for finished in load_state(settings).finished:
+        path = pack_run(finished.run, folder)
+        typer.echo(f"{path}: {finished.trained.label}, {path.stat().st_size / 1e6:.1f} MB")
+
+
+def unpack(
+    folder: Annotated[Path, typer.Argument(help="Folder that deaps pack wrote.")],
+    preset: Preset = None,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> None:
+    """Add runs that `deaps pack` wrote to the store.
+
+    Both stores must have the same snapshot: the same recordings, preprocessed
+    in the same way. A run that is there already stays as it is.
+
+    Example: deaps unpack answers --preset open
+    """
+    settings = settings_from(preset, config, overrides)
+    from deaps.packed_run import PACKED_SUFFIX, PackedRunError, unpack_run
+    from storage.publish import republish
+
+    paths = sorted(folder.glob(f"*{PACKED_SUFFIX}"))
+    if not paths:
+        raise PackedRunError(f"no file *{PACKED_SUFFIX} in {folder}; deaps pack writes them")
+    store = settings.store.root
+    added = [run for path in paths if (run := unpack_run(path, store)) is not None]
+    if added:
+        republish(store)
+    typer.echo(f"{len(added)} runs added, {len(paths) - len(added)} were there already: {store}")

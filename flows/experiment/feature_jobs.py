@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from deaps.probing.examples import Windows
 from deaps.probing.feature_source import FeatureSource
 from deaps.probing.features import write_features
-from deaps.probing.representations import FeatureFile, missing_features
+from deaps.probing.representations import FeatureFile
 from storage.config import Normalisation
 from storage.errors import DeapsError
 from storage.window_store import WindowStore
@@ -54,7 +54,7 @@ class WindowSource:
         return _store(self, normalise).read(windows.recording_id, windows.row)
 
 
-def fill_missing(
+def fill_files(
     source: WindowSource,
     files: Sequence[FeatureFile],
     windows: Windows,
@@ -63,19 +63,18 @@ def fill_missing(
     device: torch.device,
     advance: Callable[[int], None] = lambda n: None,
 ) -> None:
-    """Compute every file of features that is not there yet; each is written when complete.
+    """Compute files of features; each is written when it is complete.
 
     Workers do it, each with one core; where there is an accelerator, this process encodes.
     """
-    missing = missing_features(files)
-    parts_by_file: dict[int, dict[int, NDArray[np.float32]]] = {i: {} for i in range(len(missing))}
-    for block, features in _blocks(source, missing, windows, client, device):
+    parts_by_file: dict[int, dict[int, NDArray[np.float32]]] = {i: {} for i in range(len(files))}
+    for block, features in _blocks(source, files, windows, client, device):
         parts = parts_by_file[block.file]
         parts[block.part.start] = features
         advance(len(features))
         if sum(map(len, parts.values())) == len(windows):
             whole = np.concatenate([parts[start] for start in sorted(parts)])
-            write_features(missing[block.file].path, windows, whole)
+            write_features(files[block.file].path, windows, whole)
             del parts_by_file[block.file]
 
 

@@ -17,7 +17,7 @@ import duckdb
 from deaps.evaluation import DatasetLabels, Provenance, Stage
 from deaps.training.run_folder import to_toml
 from flows.config import Settings
-from storage.digest import digest_of, file_sha256
+from storage.digest import digest_of
 from storage.packages import code_version, installed_versions
 from storage.snapshot import read_snapshot
 
@@ -131,7 +131,7 @@ def _processor() -> str:
 
 def _encoder_digests(files: Sequence[FeatureFile]) -> dict[str, str]:
     return {
-        f"encoder {file.representation}{_seed(file)}": file_sha256(file.source.encoder)
+        f"encoder {file.representation}{_seed(file)}": file.source.encoder_sha256
         for file in files
         if file.step is None and file.source.encoder is not None
     }

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import torch
 
 from deaps.evaluation import DatasetLabels, Evaluation
-from deaps.probing.answers import AnswerRequest, AnswersByKey, requests
+from deaps.probing.answer_files import files_to_embed
+from deaps.probing.answers import AnswersByKey
 from deaps.probing.outcomes.records import benchmark_records
 from deaps.probing.plan import windows_of
-from deaps.probing.representations import missing_features
 from deaps.train import train_run
 from deaps.training.run_folder import create_run
 from flows.config import Settings
-from flows.evaluate import StageContext, figures, guarded_plans, list_features
-from flows.experiment.feature_jobs import WindowSource, fill_missing
+from flows.evaluate import StageContext, figures, guarded_plans, list_features, wanted_answers
+from flows.experiment.feature_jobs import WindowSource, fill_files
 from flows.experiment.fold_jobs import run_folds
 from flows.experiment.state import load_state
 from storage.snapshot import open_index
@@ -49,9 +49,7 @@ def train_some(settings: Settings, *names: str) -> None:
             train_run(create_run(settings.store.root, trained.plan).folder, device="cpu")
 
 
-def evaluate_inline(
-    settings: Settings, client: Client, trials: set[str] | None = None
-) -> tuple[Evaluation, AnswersByKey]:
+def evaluate_inline(settings: Settings, client: Client) -> tuple[Evaluation, AnswersByKey]:
     """Return the evaluation of what is trained, and the answers also at earlier steps."""
     state, store = load_state(settings), settings.store.root
     with open_index(store) as index:
@@ -59,23 +57,12 @@ def evaluate_inline(
         plans = guarded.plans
         windows = windows_of(plans.values())
         files = list_features(state, windows)
+        wanted = wanted_answers(state, files, plans)
         source = WindowSource(store, state.snapshot_id)
-        fill_missing(source, files, windows, client=client, device=torch.device("cpu"))
-        context = StageContext(state, plans, windows, files, client)
-        answers = run_folds(wanted_answers(context, trials or set()), plans, client)
+        missing = files_to_embed(files, wanted, plans)
+        fill_files(source, missing, windows, client=client, device=torch.device("cpu"))
+        context = StageContext(state, plans, windows, files, wanted, client)
+        answers = run_folds(wanted, plans, client)
         described = benchmark_records(settings.benchmarks, plans, not_run, LABELS, guarded.seen)
         evaluation = figures(context, index, answers, described, LABELS)
-    assert not missing_features(files)
     return evaluation, answers
-
-
-def wanted_answers(context: StageContext, trials: set[str]) -> list[AnswerRequest]:
-    """Return the answers that an evaluation needs."""
-    settings = context.state.settings
-    return requests(
-        context.files,
-        context.plans,
-        trials=trials,
-        reference=settings.experiment.reference,
-        probes=settings.benchmarks.probes,
-    )

@@ -16,15 +16,17 @@ import pytest
 from typer.testing import CliRunner
 
 from deaps.evaluation import DatasetLabels, Evaluation, read_evaluation
-from deaps.probing.answer_files import write_answers
+from deaps.packed_run import pack_run, unpack_run
+from deaps.probing.answer_files import NoWeightsError, write_answers
 from deaps.probing.answers import AnswersByKey
 from deaps.probing.examples import Windows
 from deaps.probing.plan import followed_benchmarks, plan_benchmarks, windows_of
 from deaps.probing.probes import Answers
+from deaps.training.run_folder import to_toml
 from flows.cli import app
 from flows.config import ExecutionSettings, Settings, load_settings, overridden
 from flows.embed import missing_by_run
-from flows.evaluate import StageContext, list_features, report_title
+from flows.evaluate import list_features, report_title, wanted_answers
 from flows.experiment import fold_jobs
 from flows.experiment.feature_jobs import SnapshotChangedError, WindowSource
 from flows.experiment.fold_jobs import run_folds
@@ -39,7 +41,6 @@ from tests.flows.inline_evaluation import (
     evaluate_inline,
     one_worker,
     train_some,
-    wanted_answers,
 )
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 @pytest.fixture(scope="module")
 def measured(settings: Settings, client: Client) -> tuple[Evaluation, AnswersByKey]:
-    return evaluate_inline(settings, client, trials={"hot"})
+    return evaluate_inline(settings, client)
 
 
 @pytest.mark.slow
@@ -93,8 +94,7 @@ def test_folds_of_a_killed_worker_are_done_again(
                 os.kill(pids.pop(), signal.SIGKILL)
                 pids.clear()
 
-        windows = windows_of(plans.values())
-        wanted = wanted_answers(StageContext(state, plans, windows, files, client), {"hot"})
+        wanted = wanted_answers(state, files, plans)
         assert set(measured[1]) == {request.key for request in wanted}
         undisturbed = run_folds(wanted, plans, client)
         _forget_answers(settings)
@@ -120,17 +120,17 @@ def test_a_fold_is_fitted_once(
     """What is there is read; what a kill or damage took away is fitted again, and equal."""
     written = []
 
-    def noted(path: Path, answers: Sequence[Answers]) -> None:
+    def noted(path: Path, answers: Sequence[Answers], *, briefly: bool) -> None:
         written.append(path)
-        write_answers(path, answers)
+        write_answers(path, answers, briefly=briefly)
 
     monkeypatch.setattr(fold_jobs, "write_answers", noted)
-    answers = evaluate_inline(settings, client, trials={"hot"})[1]
+    answers = evaluate_inline(settings, client)[1]
     assert not written
     _assert_equal(answers, measured[1])
     damaged = next(settings.store.root.rglob("*.answers"))
     damaged.write_bytes(damaged.read_bytes()[:-1])
-    answers = evaluate_inline(settings, client, trials={"hot"})[1]
+    answers = evaluate_inline(settings, client)[1]
     assert written == [damaged]
     _assert_equal(answers, measured[1])
 
@@ -141,6 +141,65 @@ def _assert_equal(one: AnswersByKey, other: AnswersByKey) -> None:
         for before, after in zip(answers, other[key], strict=True):
             np.testing.assert_array_equal(before.labels, after.labels)
             np.testing.assert_array_equal(before.scores, after.scores)
+
+
+@pytest.fixture(scope="module")
+def brought(
+    settings: Settings,
+    measured: tuple[Evaluation, AnswersByKey],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Settings:
+    """Another store with the same recordings, to which the runs were brought as packed files."""
+    root = make_labelled_store(tmp_path_factory.mktemp("brought"))
+    packed = tmp_path_factory.mktemp("packed")
+    for run in load_state(settings).runs.values():
+        unpack_run(pack_run(run, packed), root)
+    return overridden(settings, [f"store.root={root}"])
+
+
+def test_runs_without_weights_give_the_figures_of_the_machine_that_packed_them(
+    brought: Settings, measured: tuple[Evaluation, AnswersByKey], client: Client
+) -> None:
+    evaluation, answers = evaluate_inline(brought, client)
+    _assert_equal(answers, measured[1])
+    assert evaluation.benchmarks == measured[0].benchmarks
+    assert evaluation.evolution == measured[0].evolution
+    assert evaluation.few_labels == measured[0].few_labels
+    assert not list(brought.store.root.glob("runs/*/features/*.parquet"))
+
+
+def test_a_report_says_what_it_cannot_draw_without_weights(
+    brought: Settings, client: Client
+) -> None:
+    evaluation, _ = evaluate_inline(brought, client)
+    assert {pca.representation for pca in evaluation.pca} == {"random", "shipped"}
+    assert "pca of byol: its run was brought without weights" in evaluation.absent
+
+
+def test_answers_that_weights_alone_could_give_are_an_error(brought: Settings) -> None:
+    other_windows = overridden(brought, ["benchmarks.gender_subjects=10"])
+    with pytest.raises(NoWeightsError, match=r"byol, seed 0\) was brought without its weights"):
+        missing_by_run(other_windows)
+
+
+def test_runs_go_from_store_to_store_by_commands(
+    settings: Settings, measured: tuple[Evaluation, AnswersByKey], tmp_path: Path
+) -> None:
+    config, packed = tmp_path / "deaps.toml", tmp_path / "packed"
+    values = settings.model_dump(mode="json", include={"sampling", "training", "experiment"})
+    config.write_text(to_toml(values))
+    other = make_labelled_store(tmp_path / "other")
+    ask = CliRunner().invoke
+    given = ["--config", str(config), "--set"]
+    done = ask(app, ["pack", str(packed), *given, f"store.root={settings.store.root}"])
+    assert done.exit_code == 0, done.output
+    assert len(list(packed.glob("*.run.tar"))) == len(load_state(settings).runs)
+    done = ask(app, ["unpack", str(packed), *given, f"store.root={other}"])
+    assert "3 runs added, 0 were there already" in done.output
+    done = ask(app, ["unpack", str(packed), *given, f"store.root={other}"])
+    assert "0 runs added, 3 were there already" in done.output
+    with duckdb.connect(other / "index.duckdb", read_only=True) as index:
+        assert index.execute("SELECT count(*) FROM runs").fetchone() == (3,)
 
 
 def test_untrained_runs_are_named_and_left_out(settings: Settings) -> None:

@@ -24,7 +24,12 @@ def _job() -> FoldJob:
 def _answers() -> list[Answers]:
     rng = np.random.default_rng(0)
     sizes = (3, 0, 2)
-    return [Answers(rng.integers(0, 2, n).astype(np.int8), rng.normal(size=(n, 2))) for n in sizes]
+    return [_drawn(rng, n) for n in sizes]
+
+
+def _drawn(rng: np.random.Generator, n: int) -> Answers:
+    scores = rng.normal(size=(n, 2)).astype(np.float32)
+    return Answers(rng.integers(0, 2, n).astype(np.int8), scores.astype(np.float64))
 
 
 def test_answers_come_back_fold_by_fold_with_minus_infinity(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from tests.flows.inline import run, settings_for
 COMMANDS = (
     "init", "channels", "run", "synth", "fetch", "scan", "preprocess", "train", "evaluate",
     "report", "serve", "embed", "export", "query", "doctor", "gc", "status", "deploy", "trace",
-    "show", "schema", "config", "croissant",
+    "show", "schema", "config", "croissant", "pack", "unpack",
 )  # fmt: skip
 README = Path(__file__).parents[3] / "README.md"
 
