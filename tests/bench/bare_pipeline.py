@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from flows.config import Settings, load_settings
 from flows.experiment.plan import plan_experiment
-from flows.ingest.publication import publish_scan
 from flows.ingest.recording import preprocess_chunk
 from flows.ingest.scan import scan
 from flows.runtime.dask_pool import worker_pool
+from tests.flows.inline import publish_results
 
 
 def main() -> None:
@@ -26,10 +26,11 @@ def preprocess(settings: Settings) -> None:
     found = scan(settings)
     with worker_pool(settings.execution) as client:
         jobs = [
-            client.submit(preprocess_chunk, job, [one], pure=False) for job, one in found.todo()
+            client.submit(preprocess_chunk, job, [recording], pure=False)
+            for job, recording in found.todo()
         ]
-        rows = [row for job in jobs for row in job.result().rows]
-    publish_scan(found, rows, settings)
+        results = [job.result() for job in jobs]
+    publish_results(found, results, settings)
 
 
 def train(settings: Settings) -> None:

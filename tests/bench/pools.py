@@ -20,7 +20,8 @@ from tests.flows.tiny_project import CONFIG, environment
 
 RECORDINGS, MINUTES, TIMES = 200, 10, 5
 PATIENCE_S = 3000
-ITERATIONS = 500
+ITERATIONS = 1200
+"""Over a minute of one thread for each of two trainings."""
 LONG = (
     CONFIG.replace("iterations = 2", f"iterations = {ITERATIONS}")
     .replace("checkpoint_every = 2", "checkpoint_every = 100")
