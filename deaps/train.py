@@ -42,6 +42,7 @@ from deaps.training.metrics import MetricsLog, effective_rank, representation_st
 from deaps.training.run_folder import Run, finish_run, open_run
 from deaps.training.trained_on import keep_trained_on, read_trained_on
 from storage.errors import DeapsError
+from storage.locking.locks import steps_lock
 from storage.windows.mmap_cache import raise_open_file_limit
 
 _STOPPED = 130
@@ -96,6 +97,8 @@ def train_run(
     ------
     TrainingStoppedError
         If ``stop`` returned True after a step, and the checkpoint of that step is written.
+    StoreBusyError
+        If another process trains the run.
     """
     say = say or _say_on_stderr
     run = open_run(folder)
@@ -103,7 +106,7 @@ def train_run(
         return run
     keep_freed_memory()
     raise_open_file_limit()  # windows are drawn from all recordings at random
-    with process_group() as (rank, world):
+    with _only_steps(folder), process_group() as (rank, world):
         state = prepare(run, choose_device(device), rank, world)
         done = resume(state, say)
         with open_loader(state, done, say) as loader:
@@ -114,6 +117,15 @@ def train_run(
                 for _ in take_steps(state, loader, done):
                     pass
     return run
+
+
+def _only_steps(folder: Path) -> contextlib.AbstractContextManager[None]:
+    """Keep other trainings of a run away; the first of torchrun's processes does so for all.
+
+    It does so before they meet, so that all of them load the same checkpoint.
+    """
+    is_first = int(os.environ.get("RANK", "0")) == 0
+    return steps_lock(folder) if is_first else contextlib.nullcontext()
 
 
 def train_rank_zero(
