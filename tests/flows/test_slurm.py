@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from flows.runtime.slurm import job_name
 from tests.edf_files import beats, write_edf
 from tests.flows.prefect_processes import BIN, running, wait_for
 from tests.flows.slurm_cluster import MISSING, slurm_cluster
@@ -118,7 +119,7 @@ def test_a_killed_training_goes_on_as_another_job_bit_for_bit(
     (name,) = [path.name for path in (folder / "local/runs").iterdir()]
     command = [str(BIN / "deaps"), "train", "--method=byol", BY_SLURM, "--set=store.root=trained"]
     with running(command, folder, env, "train") as process:
-        (job,) = wait_for(lambda: jobs(env, f"deaps-{name}"))
+        (job,) = wait_for(lambda: jobs(env, job_name(folder / "trained/runs" / name)))
         wait_for(lambda: list((folder / "trained/runs" / name / "checkpoints").glob("*")))
         kill(env, job)
         assert process.wait(900) == 0, (folder / "train.log").read_text()
