@@ -64,7 +64,7 @@ class TrainingStoppedError(DeapsError):
 
 
 class NonFiniteError(DeapsError):
-    """The loss or a gradient is no longer a number; the last good checkpoint is kept."""
+    """Loss, gradient or representation is no longer a number; the last good checkpoint is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def train_rank_zero(
     with MetricsLog(run.folder, resume_step=done) as log:
         for step, batch, terms in take_steps(state, loader, done):
             if step % training.metrics_every == 0 or step == total:
-                row = clock.row(step, batch, state.world) | metrics_row(state, batch, terms)
+                row = clock.row(step, batch, state.world) | metrics_row(state, batch, terms, step)
                 log.write(row)
                 if progress is not None:
                     progress(step, total, row)
@@ -195,7 +195,7 @@ def take_step(state: TrainingState, batch: Batch, step: int) -> dict[str, Tensor
 
 
 def stop_unless_finite(value: Tensor, what: str, step: int, run: Run) -> None:
-    """Stop the run where ``value`` is not a number, before any weight is touched by it."""
+    """Stop the run where ``value`` is not a number, before anything of it is kept."""
     if not torch.isfinite(value):
         raise NonFiniteError(
             f"run {run.name}: the {what} is {float(value.detach())} at step {step}; the last "
@@ -204,10 +204,14 @@ def stop_unless_finite(value: Tensor, what: str, step: int, run: Run) -> None:
         )
 
 
-def metrics_row(state: TrainingState, batch: Batch, terms: dict[str, Tensor]) -> dict[str, float]:
+def metrics_row(
+    state: TrainingState, batch: Batch, terms: dict[str, Tensor], step: int
+) -> dict[str, float]:
     """Return loss terms and how far the representations are from collapse."""
     with torch.no_grad():
         representations = state.method.encoder(batch.windows[:, 0])
+    # The loss is that of the weights before the step; one that was too large shows here first.
+    stop_unless_finite(representations.abs().max(), "largest representation", step, state.run)
     return {name: float(value.detach()) for name, value in terms.items()} | {
         "learning_rate": state.optimizer.param_groups[0]["lr"],
         "representation_std": representation_std(representations),
