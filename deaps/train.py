@@ -42,6 +42,7 @@ from deaps.training.metrics import MetricsLog, effective_rank, representation_st
 from deaps.training.run_folder import Run, finish_run, open_run
 from deaps.training.trained_on import keep_trained_on, read_trained_on
 from storage.errors import DeapsError
+from storage.locking.locks import steps_lock
 from storage.windows.mmap_cache import raise_open_file_limit
 
 _STOPPED = 130
@@ -63,7 +64,7 @@ class TrainingStoppedError(DeapsError):
 
 
 class NonFiniteError(DeapsError):
-    """The loss or a gradient is no longer a number; the last good checkpoint is kept."""
+    """Loss, gradient or representation is no longer a number; the last good checkpoint is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,8 @@ def train_run(
     ------
     TrainingStoppedError
         If ``stop`` returned True after a step, and the checkpoint of that step is written.
+    StoreBusyError
+        If another process trains the run.
     """
     say = say or _say_on_stderr
     run = open_run(folder)
@@ -103,7 +106,7 @@ def train_run(
         return run
     keep_freed_memory()
     raise_open_file_limit()  # windows are drawn from all recordings at random
-    with process_group() as (rank, world):
+    with _only_steps(folder), process_group() as (rank, world):
         state = prepare(run, choose_device(device), rank, world)
         done = resume(state, say)
         with open_loader(state, done, say) as loader:
@@ -114,6 +117,15 @@ def train_run(
                 for _ in take_steps(state, loader, done):
                     pass
     return run
+
+
+def _only_steps(folder: Path) -> contextlib.AbstractContextManager[None]:
+    """Keep other trainings of a run away; the first of torchrun's processes does so for all.
+
+    It does so before they meet, so that all of them load the same checkpoint.
+    """
+    is_first = int(os.environ.get("RANK", "0")) == 0
+    return steps_lock(folder) if is_first else contextlib.nullcontext()
 
 
 def train_rank_zero(
@@ -132,7 +144,7 @@ def train_rank_zero(
     with MetricsLog(run.folder, resume_step=done) as log:
         for step, batch, terms in take_steps(state, loader, done):
             if step % training.metrics_every == 0 or step == total:
-                row = clock.row(step, batch, state.world) | metrics_row(state, batch, terms)
+                row = clock.row(step, batch, state.world) | metrics_row(state, batch, terms, step)
                 log.write(row)
                 if progress is not None:
                     progress(step, total, row)
@@ -183,7 +195,7 @@ def take_step(state: TrainingState, batch: Batch, step: int) -> dict[str, Tensor
 
 
 def stop_unless_finite(value: Tensor, what: str, step: int, run: Run) -> None:
-    """Stop the run where ``value`` is not a number, before any weight is touched by it."""
+    """Stop the run where ``value`` is not a number, before anything of it is kept."""
     if not torch.isfinite(value):
         raise NonFiniteError(
             f"run {run.name}: the {what} is {float(value.detach())} at step {step}; the last "
@@ -192,10 +204,14 @@ def stop_unless_finite(value: Tensor, what: str, step: int, run: Run) -> None:
         )
 
 
-def metrics_row(state: TrainingState, batch: Batch, terms: dict[str, Tensor]) -> dict[str, float]:
+def metrics_row(
+    state: TrainingState, batch: Batch, terms: dict[str, Tensor], step: int
+) -> dict[str, float]:
     """Return loss terms and how far the representations are from collapse."""
     with torch.no_grad():
         representations = state.method.encoder(batch.windows[:, 0])
+    # The loss is that of the weights before the step; one that was too large shows here first.
+    stop_unless_finite(representations.abs().max(), "largest representation", step, state.run)
     return {name: float(value.detach()) for name, value in terms.items()} | {
         "learning_rate": state.optimizer.param_groups[0]["lr"],
         "representation_std": representation_std(representations),

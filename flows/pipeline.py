@@ -159,7 +159,8 @@ def raise_failures(failures: dict[str, str], addition: str = "") -> None:
     if not failures:
         return
     reasons = "; ".join(f"{run}: {why}" for run, why in sorted(failures.items()))
+    count = "1 training" if len(failures) == 1 else f"{len(failures)} trainings"
     raise IncompleteExperimentError(
-        f"{len(failures)} trainings failed ({reasons}). Run it again: it goes on from there."
+        f"{count} failed ({reasons}). Run it again: it goes on from there."
         f"{addition}"
     )

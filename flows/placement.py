@@ -12,6 +12,8 @@ import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from functools import partial
+from pathlib import Path
 
 from deaps.training.run_folder import Run
 from flows.config import ExecutionSettings, Settings
@@ -46,16 +48,20 @@ def train_runs(
     store = settings.store.root
     warn_of_locks(store)
     jobs = [
-        PoolJob(
-            f"train {run.name}",
-            {"run": address_of(store, run.name).model_dump(), **parameters.as_dict()},
-            lambda run=run: run.finished,  # type: ignore[misc]
-        )
+        _job("train", run.name, store, parameters, partial(getattr, run, "finished"))
         for run in runs
     ]
     patience_s = settings.execution.pool_patience_s
     failures = run_in_pool(TRAIN_DEPLOYMENT, pool, jobs, patience_s=patience_s)
     return {name.removeprefix("train "): why for name, why in failures.items()}
+
+
+def _job(
+    stage: str, run: str, store: Path, parameters: StageParameters, is_done: Callable[[], bool]
+) -> PoolJob:
+    address = address_of(store, run)
+    given = {"run": address.model_dump(), **parameters.as_dict()}
+    return PoolJob(f"{stage} {run}", address.store_id, given, is_done)
 
 
 def find_pool(execution: ExecutionSettings, deployment: str) -> str | None:
@@ -150,11 +156,7 @@ def embed_runs(settings: Settings, parameters: StageParameters) -> None:
         return
     store = settings.store.root
     jobs = [
-        PoolJob(
-            f"embed {run}",
-            {"run": address_of(store, run).model_dump(), **parameters.as_dict()},
-            lambda files=files: all(file.path.exists() for file in files),  # type: ignore[misc]
-        )
+        _job("embed", run, store, parameters, partial(_all_exist, [file.path for file in files]))
         for run, files in missing_by_run(settings).items()
     ]
     failures = run_in_pool(
@@ -162,3 +164,7 @@ def embed_runs(settings: Settings, parameters: StageParameters) -> None:
     )
     for name, why in failures.items():
         say(f"{name} failed in the pool ({why}); the evaluation does it here")
+
+
+def _all_exist(paths: Sequence[Path]) -> bool:
+    return all(path.exists() for path in paths)

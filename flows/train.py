@@ -6,8 +6,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from prefect import flow
@@ -32,7 +32,7 @@ from flows.runtime.progress import StageProgress
 from flows.runtime.slurm import train_by_slurm
 from storage.errors import DeapsError
 from storage.layout import RUNS_FOLDER
-from storage.locking.locks import training_lock
+from storage.locking.locks import training_lock, wait_for_steps
 from storage.publish import republish
 
 _FOLLOW_EVERY_S = 2.0
@@ -91,20 +91,35 @@ def train_one(run: Run, settings: Settings, slots: threading.BoundedSemaphore) -
 
 
 def train_to_publication(run: Run, settings: Settings) -> None:
-    """Train a run to its end unless it is finished, and publish it in the index."""
+    """Train a run to its end unless it is finished, and publish it in the index.
+
+    One that another process finished meanwhile is published, too: that one may have been killed.
+    """
+    if run.finished:
+        return
     log = EventLog(settings.store.root)
     with _alone(run, settings.execution):
-        if run.finished:
-            return
-        with log.stage("train", **training_facts(run)):
-            train_to_end(run.folder, settings.execution)
+        if not run.finished:
+            with log.stage("train", **training_facts(run)):
+                train_to_end(run.folder, settings.execution)
     show_curve(run)
     log_publication(log, republish(settings.store.root), stage="train")
 
 
-def _alone(run: Run, execution: ExecutionSettings) -> AbstractContextManager[None]:
-    """Keep other trainings of the run away, but not its own ones on other machines."""
-    return training_lock(run.folder, say_waiting=say) if execution.nodes == 1 else nullcontext()
+@contextmanager
+def _alone(run: Run, execution: ExecutionSettings) -> Iterator[None]:
+    """Keep other trainings of the run away, but not its own ones on other machines.
+
+    Processes of an earlier training that were left when it was killed end first. A job of SLURM
+    is no such process: it is waited for where jobs are submitted.
+    """
+    if execution.nodes > 1:
+        yield
+        return
+    with training_lock(run.folder, say_waiting=say):
+        if execution.cluster != "slurm":
+            wait_for_steps(run.folder, say_waiting=say)
+        yield
 
 
 def train_to_end(folder: Path, execution: ExecutionSettings) -> None:

@@ -145,17 +145,17 @@ def _event_line(event: Event) -> tuple[str, ...]:
 
 
 def section(title: str, lines: Sequence[tuple[str, ...]]) -> RenderableType:
-    """Return lines below a title, for a terminal."""
+    """Return lines below a title, for a terminal; what is too long goes on in the next line."""
+    from rich.console import Group
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title, style="bold"), title_justify="left", box=None, padding=(0, 2))
-    table.show_header = False
+    table = Table(box=None, padding=(0, 2), show_header=False)
     for line in lines:
         # Names come from outside: as Text they cannot carry markup.
-        table.add_row(*map(Text, line))
-    return Padding(table, (0, 0, 1, 0))
+        table.add_row(*(Text(cell, overflow="fold") for cell in line))
+    return Padding(Group(Text(title, style="bold", overflow="fold"), table), (0, 0, 1, 0))
 
 
 def _when(at: datetime | None) -> str:

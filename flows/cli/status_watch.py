@@ -42,17 +42,19 @@ def watch(root: Path, console: Console, *, times: int | None = None) -> None:
 def look(root: Path) -> RenderableType:
     """Return what happens in a store now, for a terminal."""
     from rich.console import Group
+    from rich.text import Text
 
     status = store_status(root)
     stages = stages_under_way(root, status.runs)
     sections = {
-        f"Store {status.root}, {datetime.now(UTC):%H:%M:%S} UTC": working_lines(status),
+        "Running now": working_lines(status),
         "Under way": stage_lines(stages),
         "Runs": run_lines(status),
         "Workers": worker_lines(live_workers()),
     }
     rows = {title: list(lines) for title, lines in sections.items()}
-    return Group(*(section(title, lines) for title, lines in rows.items() if lines))
+    where = Text(f"Store {status.root}, {datetime.now(UTC):%H:%M:%S} UTC\n", overflow="fold")
+    return Group(where, *(section(title, lines) for title, lines in rows.items() if lines))
 
 
 def stage_lines(stages: list[StageStatus]) -> Lines:

@@ -34,9 +34,10 @@ class PoolError(DeapsError):
 
 @dataclass(frozen=True, slots=True)
 class PoolJob:
-    """One run of a deployment; ``name`` is unique, and ``is_done`` asks the store."""
+    """One run of a deployment; ``name`` is unique in a store, and ``is_done`` asks the store."""
 
     name: str
+    store_id: str
     parameters: dict[str, Any]
     is_done: Callable[[], bool]
 
@@ -159,7 +160,8 @@ def _submit(wait: PoolWait, job: PoolJob) -> UUID:
 
 
 def _tag(job: PoolJob) -> str:
-    return f"deaps job: {job.name}"
+    """Return what a job is known by on the server: runs of two stores may have the same name."""
+    return f"deaps job: {job.name}, store {job.store_id}"
 
 
 def _look(client: SyncPrefectClient, wait: PoolWait) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from flows.runtime.console import say
 from storage.errors import DeapsError
 from storage.packages import require_extra
+from storage.store_id import store_id
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -163,7 +164,7 @@ def train_by_slurm(
         If SLURM refuses the job, or it ended too often before the training did.
     """
     _require_sbatch()
-    name, log = f"deaps-{folder.name}", folder / "slurm.log"
+    name, log = job_name(folder), folder / "slurm.log"
     script = training_script(
         torchrun_command(folder, execution),
         name=name,
@@ -186,6 +187,11 @@ def train_by_slurm(
         f"{folder.name}: {_SUBMISSIONS} jobs ended before the training did; {log} ends with: "
         f"{_tail(log)}"
     )
+
+
+def job_name(folder: Path) -> str:
+    """Return the name of the job that trains a run: two stores may have runs of the same name."""
+    return f"deaps-{folder.name}-{store_id(folder.parents[1])[:8]}"
 
 
 def torchrun_command(folder: Path, execution: ExecutionSettings) -> list[str]:

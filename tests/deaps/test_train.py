@@ -239,6 +239,13 @@ def test_loss_that_is_no_number_stops_and_keeps_the_checkpoint(
     assert all(torch.isfinite(value).all() for value in last_weights(run).values())
 
 
+def test_a_step_that_spoils_the_weights_stops_before_they_are_kept(store: Path) -> None:
+    run = make_run(store, learning_rate=1e30)
+    with pytest.raises(NonFiniteError, match=r"the largest representation is .* at step 1; the"):
+        train_run(run.folder, device="cpu")
+    assert not list((run.folder / CHECKPOINTS_FOLDER).glob("step-*"))
+
+
 def test_settings_and_snapshot_name_the_run(store: Path) -> None:
     one, other = make_run(store), make_run(store, seed=4)
     assert one.folder != other.folder

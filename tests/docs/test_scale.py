@@ -12,6 +12,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 NIGHTS, CORES = (1, 100, 8444), (2, 16, 64)
 WINDOWS_A_NIGHT = 2880
 STEPS = 30_000
+WINDOWS_EMBEDDED = 20e6
 
 
 def rates() -> dict[str, float]:
@@ -97,7 +98,30 @@ def core_rows(rate: dict[str, float]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("rows", [time_rows, disk_rows, core_rows])
+def report_rows(_: dict[str, float]) -> list[str]:
+    """Return what the table says of embedding for the paper's report, a beginning of each row."""
+    others, tfc = (_number(pattern) for pattern in (r"windows at (\d+) a", r"million at ([\d,]+)"))
+    windows = {"tfc": WINDOWS_EMBEDDED / 6, "others": WINDOWS_EMBEDDED * 5 / 6}
+    core_s = windows["others"] / others + windows["tfc"] / tfc
+    tfc_flop, others_flop = _number(r"needs (\d+) MFLOP"), _number(r"others (\d+) MFLOP")
+    flop = (windows["tfc"] * tfc_flop + windows["others"] * others_flop) * 1e6
+    peak_s = flop / (_number(r"peak of ([\d.]+) TFLOP") * 1e12)
+    return [
+        f"| 1 core | {duration(core_s)} |",
+        f"| {duration(core_s / 64)}, if it scales without loss |",
+        f"| RTX 3070 | {duration(peak_s)} at its peak",
+        f"(float32), {duration(4 * peak_s)} at a quarter of it | arithmetic alone: "
+        f"{flop / 1e15:.2g} PFLOP",
+    ]
+
+
+def _number(pattern: str) -> float:
+    found = re.search(pattern, PAGE.read_text())
+    assert found, pattern
+    return float(found[1].replace(",", ""))
+
+
+@pytest.mark.parametrize("rows", [time_rows, disk_rows, core_rows, report_rows])
 def test_every_estimate_follows_from_the_rates(
     rows: Callable[[dict[str, float]], list[str]],
 ) -> None:

@@ -43,7 +43,7 @@ def test_a_failed_training_is_tried_once_and_the_report_is_of_the_others(
     with pytest.raises(IncompleteExperimentError) as error:
         train_and_report(Settings(), StageParameters())
     assert done.calls == [["good", "bad"], "embed"]
-    assert "1 trainings failed (bad: out of memory)" in str(error.value)
+    assert "1 training failed (bad: out of memory)" in str(error.value)
     assert "The report of the others: /r/abc/index.html" in str(error.value)
 
 

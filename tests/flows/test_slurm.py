@@ -6,16 +6,19 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from flows.runtime.slurm import job_name
 from tests.edf_files import beats, write_edf
 from tests.flows.prefect_processes import BIN, running, wait_for
 from tests.flows.slurm_cluster import MISSING, slurm_cluster
-from tests.flows.tiny_project import environment
+from tests.flows.tiny_project import CONFIG as TINY
+from tests.flows.tiny_project import environment, make_project
 
 pytestmark = [
     pytest.mark.slow,
@@ -37,6 +40,8 @@ checkpoint_every = 10
 evolution_every = 200
 metrics_every = 5
 
+"""
+JOBS = """
 [execution.slurm]
 jobs = 2
 memory = "500MB"
@@ -44,6 +49,8 @@ training_memory = "1G"
 interface = "lo"
 """
 BY_SLURM = "--set=execution.cluster=slurm"
+ONE_THREAD = environment(OMP_NUM_THREADS="1")
+"""As trainings have it that are jobs: sums depend on it."""
 
 
 @pytest.fixture(scope="module")
@@ -57,12 +64,12 @@ def env(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with recordings, and a store that was made and trained without SLURM."""
     folder = tmp_path_factory.mktemp("project")
-    (folder / "deaps.toml").write_text(CONFIG)
+    (folder / "deaps.toml").write_text(CONFIG + JOBS)
     for k in range(8):
         path = folder / f"shhs/polysomnography/edfs/shhs1/shhs1-{200001 + k}.edf"
         write_edf(path, {"ECG": beats(1800, seed=k)})
     run(folder, environment(), "preprocess", "--set=store.root=local")
-    run(folder, environment(), "train", "--method=byol", "--set=store.root=local")
+    run(folder, ONE_THREAD, "train", "--method=byol", "--set=store.root=local")
     return folder
 
 
@@ -91,9 +98,13 @@ def window_files(store: Path) -> dict[str, bytes]:
     return {str(p.relative_to(store)): p.read_bytes() for p in store.rglob("windows/**/*.parquet")}
 
 
-def snapshot(store: Path) -> str:
+def ask(store: Path, question: str) -> list[Any]:
     with duckdb.connect(store / "index.duckdb", read_only=True) as index:
-        return str(index.execute("SELECT snapshot_id FROM snapshot").fetchall())
+        return index.execute(question).fetchall()
+
+
+def snapshot(store: Path) -> str:
+    return str(ask(store, "SELECT snapshot_id FROM snapshot"))
 
 
 def test_preprocessing_by_jobs_equals_that_of_this_machine(
@@ -118,7 +129,7 @@ def test_a_killed_training_goes_on_as_another_job_bit_for_bit(
     (name,) = [path.name for path in (folder / "local/runs").iterdir()]
     command = [str(BIN / "deaps"), "train", "--method=byol", BY_SLURM, "--set=store.root=trained"]
     with running(command, folder, env, "train") as process:
-        (job,) = wait_for(lambda: jobs(env, f"deaps-{name}"))
+        (job,) = wait_for(lambda: jobs(env, job_name(folder / "trained/runs" / name)))
         wait_for(lambda: list((folder / "trained/runs" / name / "checkpoints").glob("*")))
         kill(env, job)
         assert process.wait(900) == 0, (folder / "train.log").read_text()
@@ -144,3 +155,46 @@ def test_a_job_that_slurm_refuses_is_a_clear_message_and_nothing_is_lost(
     assert time.monotonic() - started < 200
     run(folder, environment(), "preprocess", "--set=store.root=refused")
     assert snapshot(folder / "refused") == snapshot(folder / "local")
+
+
+def test_a_refused_training_is_a_clear_message_and_nothing_is_lost(
+    folder: Path, env: dict[str, str]
+) -> None:
+    run(folder, environment(), "preprocess", "--set=store.root=refused-training")
+    command = ("train", "--method=byol", "--set=store.root=refused-training")
+    refused = "--set=execution.slurm.training_partition=nowhere"
+    said = run(folder, env, *command, BY_SLURM, refused, code=2)
+    assert "SLURM refuses such a job" in said
+    assert "Traceback" not in said
+    run(folder, ONE_THREAD, *command)
+    (trained,) = (folder / "refused-training/runs").iterdir()
+    expected = weights(folder / "local/runs" / trained.name)
+    assert all(torch.equal(value, expected[key]) for key, value in weights(trained).items())
+
+
+def test_a_whole_run_by_jobs_equals_that_of_this_machine(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    project = make_project(tmp_path / "project")
+    (project / "deaps.toml").write_text(TINY + JOBS)
+    run(project, ONE_THREAD, "run", "--set=store.root=local")
+    run(project, env, "run", "--set=store.root=by-slurm", BY_SLURM)
+    local, by_slurm = project / "local", project / "by-slurm"
+    assert snapshot(by_slurm) == snapshot(local)
+    assert figures(by_slurm) == figures(local)
+    (trained,) = (by_slurm / "runs").iterdir()
+    assert "deaps.train" in (trained / "slurm.sh").read_text()
+    names = [page.parent.name for page in by_slurm.glob("reports/*/index.html")]
+    assert names == [page.parent.name for page in local.glob("reports/*/index.html")]
+    assert len(names) == 1
+
+
+def figures(store: Path) -> list[Any]:
+    """Return every figure of a store's reports, with the digest of its encoder."""
+    found = ask(
+        store,
+        "SELECT report, benchmark, method, metric, seed, value, low, high, n, encoder_sha256 "
+        "FROM results ORDER BY ALL",
+    )
+    assert found
+    return found

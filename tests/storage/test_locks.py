@@ -5,16 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from storage.locking import locks
 from storage.locking.locks import (
     StoreBusyError,
     no_writer,
     publisher_lock,
+    steps_lock,
     training_lock,
+    wait_for_steps,
     writer_lock,
 )
 
@@ -93,3 +97,28 @@ def test_who_keeps_writers_out_is_refused_while_there_is_one(tmp_path: Path) -> 
         no_writer(tmp_path),
     ):
         pass
+
+
+def test_steps_of_a_run_are_taken_by_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "_LAST_STEPS_S", 0.2)
+    with (
+        steps_lock(tmp_path),
+        pytest.raises(StoreBusyError, match=f"another process trains {tmp_path}; try again"),
+        steps_lock(tmp_path),
+    ):
+        pass
+
+
+def test_steps_wait_for_a_process_that_is_about_to_end(tmp_path: Path) -> None:
+    assert not ends_before(hold(steps_lock(tmp_path)), steps_lock(tmp_path))
+
+
+def test_a_training_waits_for_steps_that_another_left_going(tmp_path: Path) -> None:
+    said: list[str] = []
+    waits = partial(wait_for_steps, tmp_path, say_waiting=said.append)
+    assert not ends_before(waits, steps_lock(tmp_path))
+    assert said == [f"another run is working on {tmp_path}; waiting for it to end"]
+    wait_for_steps(tmp_path, say_waiting=said.append)
+    assert len(said) == 1

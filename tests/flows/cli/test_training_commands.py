@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -29,6 +28,8 @@ from deaps.training.run_folder import create_run, open_run
 from flows.cli import app
 from flows.config import load_settings
 from flows.experiment.plan import training_plan
+from flows.monitoring.log_tail import last_events
+from flows.train import train_to_publication
 from preprocessing.chain import process
 from preprocessing.config import QualitySettings, SignalSettings
 from preprocessing.datasets.folder import read_file
@@ -37,6 +38,7 @@ from storage.window_store import WindowStore
 from tests.deaps.models.made_encoder import write_encoder
 from tests.deaps.training.training_store import make_run, make_training_store
 from tests.edf_files import beats, write_edf
+from tests.flows.prefect_processes import wait_for
 
 DEAPS = Path(sys.executable).with_name("deaps")
 FEW_STEPS = [
@@ -264,18 +266,13 @@ def test_disk_full_while_a_checkpoint_is_written_keeps_the_last(
     assert "going on from step 2" in said[-1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_training_says_from_which_step_it_goes_on(
-    tmp_path: Path, number: signal.Signals
-) -> None:
-    make_training_store(tmp_path / "store", subjects=4)
-    wanted = [*FEW_STEPS, "training.iterations=5000", "training.checkpoint_every=5000"]
+def start_training(folder: Path, *wanted: str) -> subprocess.Popen[str]:
+    """Start a training by the command, with these settings."""
     sets = [argument for setting in wanted for argument in ("--set", setting)]
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [DEAPS, "train", "--method", "byol", *sets],
-        cwd=tmp_path,
-        env={**os.environ, "PREFECT_HOME": str(tmp_path / "prefect")},
+        cwd=folder,
+        env={**os.environ, "PREFECT_HOME": str(folder / "prefect")},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -283,11 +280,18 @@ def test_a_stopped_training_says_from_which_step_it_goes_on(
         # Tests that run in the background inherit a SIGINT that is ignored.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        if any(len(read_metrics(path)) > 2 for path in (tmp_path / "store/runs").glob("*")):
-            break
-        time.sleep(0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_training_says_from_which_step_it_goes_on(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    make_training_store(tmp_path / "store", subjects=4)
+    wanted = [*FEW_STEPS, "training.iterations=5000", "training.checkpoint_every=5000"]
+    process = start_training(tmp_path, *wanted)
+    runs = tmp_path / "store/runs"
+    wait_for(lambda: any(len(read_metrics(path)) > 2 for path in runs.glob("*")), 120)
     os.killpg(process.pid, number)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -295,3 +299,31 @@ def test_a_stopped_training_says_from_which_step_it_goes_on(
     assert re.search(r"stopped at step \d+ of 5,000; the same command goes on from step \d+", said)
     assert "Traceback" not in said
     assert len(list(tmp_path.glob("store/runs/*/checkpoints/step-*"))) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["trainings_at_once", "processes_per_node"])
+def test_a_training_that_outlives_its_killed_command_is_not_trained_twice(
+    tmp_path: Path, way: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_training_store(tmp_path / "store", subjects=4)
+    rare = [
+        "training.iterations=600",
+        "training.checkpoint_every=10",
+        "training.evolution_every=600",
+    ]
+    first = start_training(tmp_path, *FEW_STEPS, *rare, f"execution.{way}=2")
+    wait_for(lambda: list(tmp_path.glob("store/runs/*/checkpoints/step-*")), 120)
+    first.kill()
+    first.wait()
+    (folder,) = (tmp_path / "store/runs").iterdir()
+    settings = load_settings(overrides=[f"store.root={tmp_path}/store", f"execution.{way}=2"])
+    train_to_publication(open_run(folder), settings)
+    said = capsys.readouterr().err
+    assert f"another run is working on {folder}; waiting for it to end" in said
+    assert [row["step"] for row in read_metrics(folder)] == list(range(1, 601))
+    wanted = "stage started"
+    events = last_events(tmp_path / "store", lambda event: event["event"] == wanted, most=2)
+    assert len(events) == 1  # the first one went on to its end
+    with duckdb.connect(tmp_path / "store/index.duckdb", read_only=True) as index:
+        assert index.execute("SELECT run FROM runs").fetchall() == [(folder.name,)]

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from flows.cli.status_screen import section
 from flows.cli.status_watch import stage_lines, watch, worker_lines
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.live_workers import live_workers
@@ -114,3 +115,17 @@ def test_the_screen_shows_a_stage_under_way(tmp_path: Path, log: EventLog) -> No
     watch(tmp_path, Console(file=out, width=120), times=1)
     assert "Under way" in out.getvalue()
     assert "benchmarks" in out.getvalue()
+
+
+def test_a_narrow_screen_breaks_no_title_and_cuts_nothing_off(tmp_path: Path) -> None:
+    store = tmp_path / "a-store-with-a-name-that-needs-some-room"
+    store.mkdir()
+    out = io.StringIO()
+    watch(store, Console(file=out, width=80), times=1)
+    assert f"Store {store}, " in out.getvalue().replace("\n", "")
+    lines = [line.strip() for line in out.getvalue().splitlines()]
+    assert lines[lines.index("Running now") + 1] == "nothing"
+    path = "/a/path/without/spaces" * 5
+    out = io.StringIO()
+    Console(file=out, width=80).print(section("Reports", [("report", path, "now")]))
+    assert path in "".join(out.getvalue().split()).replace("now", "")

@@ -13,6 +13,8 @@ import pytest
 from flows.runtime import gpu_pool
 from flows.runtime.gpu_pool import PoolError, PoolJob, PoolWait, _look, _Submitted
 
+STORE = "5" * 32
+
 
 class FakeServer:
     """Runs by id with the states that a test gives them; notes what is submitted and set."""
@@ -23,15 +25,16 @@ class FakeServer:
         self.submitted: list[str] = []
         self.set: list[str] = []
 
-    def start(self, state: Any) -> uuid.UUID:
+    def start(self, state: Any, tag: str = "") -> uuid.UUID:
         run = uuid.uuid4()
-        self.runs[run] = SimpleNamespace(id=run, state=state)
+        self.runs[run] = SimpleNamespace(id=run, state=state, tag=tag)
         return run
 
     def read_flow_runs(self, flow_run_filter: Any, limit: int | None = None) -> list[Any]:
         if flow_run_filter.id is None:  # asked for what is under way, by its tag
-            types = flow_run_filter.state.type.any_
-            return [run for run in self.runs.values() if run.state.type in types][:limit]
+            types, (tag,) = flow_run_filter.state.type.any_, flow_run_filter.tags.all_
+            runs = self.runs.values()
+            return [run for run in runs if run.state.type in types and run.tag == tag][:limit]
         return [run for id_, run in self.runs.items() if id_ in flow_run_filter.id.any_]
 
     def read_workers_for_work_pool(self, pool: str) -> list[Any]:
@@ -51,7 +54,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> FakeServer:
         from prefect.states import Scheduled
 
         fake.submitted.append(job.name)
-        return fake.start(Scheduled())
+        return fake.start(Scheduled(), gpu_pool._tag(job))
 
     monkeypatch.setattr(gpu_pool, "_submit", submit)
     return fake
@@ -61,7 +64,7 @@ def waiting(
     server: FakeServer, state: Any, is_done: Callable[[], bool] = lambda: False
 ) -> PoolWait:
     wait = PoolWait("deaps-train/run", "gpu", patience_s=60)
-    wait.under_way = [_Submitted(PoolJob("train x", {}, is_done), server.start(state))]
+    wait.under_way = [_Submitted(PoolJob("train x", STORE, {}, is_done), server.start(state))]
     return wait
 
 
@@ -172,7 +175,7 @@ def test_a_server_that_does_not_answer_is_waited_for(
     monkeypatch.setattr(gpu_pool, "_adopt", lambda client, wait, job: server.start(None))
     monkeypatch.setattr(gpu_pool, "_look", look)
     monkeypatch.setattr(gpu_pool, "POLL_S", 0.0)
-    job = PoolJob("train x", {}, lambda: True)
+    job = PoolJob("train x", STORE, {}, lambda: True)
     assert gpu_pool.run_in_pool("deaps-train/run", "gpu", [job], patience_s=60) == {}
     assert len(looks) == 2
 
@@ -182,9 +185,16 @@ def test_a_job_that_an_earlier_pipeline_submitted_is_waited_for(server: FakeServ
     from prefect.states import Running
 
     wait = PoolWait("deaps-train/run", "gpu", patience_s=60)
-    job = PoolJob("train x", {}, lambda: False)
+    job = PoolJob("train x", STORE, {}, lambda: False)
     first = gpu_pool._adopt(server, wait, job)  # type: ignore[arg-type]
     assert server.submitted == ["train x"]
     server.runs[first].state = Running()
     assert gpu_pool._adopt(server, wait, job) == first  # type: ignore[arg-type]
     assert server.submitted == ["train x"]
+
+
+def test_a_run_of_the_same_name_in_another_store_is_another_job(server: FakeServer) -> None:
+    wait = PoolWait("deaps-train/run", "gpu", patience_s=60)
+    for store in (STORE, "6" * 32):
+        gpu_pool._adopt(server, wait, PoolJob("train x", store, {}, lambda: False))  # type: ignore[arg-type]
+    assert server.submitted == ["train x", "train x"]

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 from flows.config import ExecutionSettings, SlurmSettings
 from flows.runtime import slurm
 from flows.runtime.dask_pool import WORKER_SETTINGS, worker_pool
-from flows.runtime.slurm import SlurmError, torchrun_command, training_script, worker_environment
+from flows.runtime.slurm import (
+    SlurmError,
+    job_name,
+    torchrun_command,
+    train_by_slurm,
+    training_script,
+    worker_environment,
+)
 
 
 def test_jobs_have_the_memory_settings_of_local_workers() -> None:
@@ -56,3 +64,79 @@ def test_without_sbatch_the_message_says_where_to_run_it(monkeypatch: pytest.Mon
         worker_pool(execution),
     ):
         pass
+
+
+def test_runs_of_the_same_name_in_two_stores_are_two_jobs(tmp_path: Path) -> None:
+    here, there = (job_name(tmp_path / store / "runs/byol-1") for store in ("here", "there"))
+    assert here != there
+    assert here == job_name(tmp_path / "here/runs/byol-1")
+    assert here.startswith("deaps-byol-1-")
+
+
+class Cluster:
+    """SLURM's commands, made up: every answer in turn, the last one for ever."""
+
+    def __init__(self, **answers: list[tuple[int, str, str]]) -> None:
+        self.answers, self.asked = answers, list[str]()
+
+    def __call__(self, *command: str, given: str | None = None) -> CompletedProcess[str]:
+        name = " ".join(command[:2]).replace("--", "").replace(" ", "_").replace("-", "_")
+        self.asked.append(name)
+        left = self.answers[name]
+        answer = left.pop(0) if len(left) > 1 else left[0]
+        return CompletedProcess(command, *answer)
+
+
+@pytest.fixture
+def run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(slurm.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(slurm, "_POLL_S", 0.0)
+    folder = tmp_path / "store/runs/byol-1"
+    folder.mkdir(parents=True)
+    return folder
+
+
+YES, NONE = (0, "", ""), (0, "", "")
+
+
+def test_a_refused_training_has_the_words_of_slurm(
+    run_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = Cluster(sbatch_test_only=[(1, "", "invalid partition specified: gpus")])
+    monkeypatch.setattr(slurm, "_slurm", cluster)
+    with pytest.raises(SlurmError, match="refuses such a job: invalid partition specified: gpus"):
+        train_by_slurm(run_folder, ExecutionSettings(), is_done=lambda: False)
+    assert cluster.asked == ["sbatch_test_only"]
+
+
+def test_a_limit_that_only_counts_at_submission_has_the_words_of_slurm(
+    run_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusal = (1, "", "QOSMaxSubmitJobPerUserLimit")
+    cluster = Cluster(sbatch_test_only=[YES], squeue_noheader=[NONE], sbatch_parsable=[refusal])
+    monkeypatch.setattr(slurm, "_slurm", cluster)
+    with pytest.raises(SlurmError, match="refuses the job: QOSMaxSubmitJobPerUserLimit"):
+        train_by_slurm(run_folder, ExecutionSettings(), is_done=lambda: False)
+
+
+def test_a_job_of_an_earlier_command_is_waited_for(
+    run_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = [(0, "7\n", ""), (1, "", "slurmctld is gone"), (0, "7\n", ""), NONE]
+    cluster = Cluster(sbatch_test_only=[YES], squeue_noheader=queue)
+    monkeypatch.setattr(slurm, "_slurm", cluster)
+    train_by_slurm(run_folder, ExecutionSettings(), is_done=lambda: True)
+    assert "sbatch_parsable" not in cluster.asked
+
+
+def test_a_job_that_always_ends_too_early_fails_with_the_end_of_its_log(
+    run_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (run_folder / "slurm.log").write_text("out of memory")
+    cluster = Cluster(
+        sbatch_test_only=[YES], squeue_noheader=[NONE], sbatch_parsable=[(0, "8\n", "")]
+    )
+    monkeypatch.setattr(slurm, "_slurm", cluster)
+    with pytest.raises(SlurmError, match=r"5 jobs ended before .* ends with: out of memory"):
+        train_by_slurm(run_folder, ExecutionSettings(), is_done=lambda: False)
+    assert cluster.asked.count("sbatch_parsable") == 5
