@@ -53,8 +53,17 @@ def train(
             methods=method,
             **flow_arguments(preset, config, overrides),
         )
-    for name in names:
-        typer.echo(f"run: {settings.store.root / 'runs' / name}")
+    _print_runs([settings.store.root / "runs" / name for name in names])
+
+
+def _print_runs(folders: list[Path]) -> None:
+    """Print where the runs are, and that their data are synthetic if they are."""
+    from deaps.training.run_folder import read_end
+
+    for folder in folders:
+        typer.echo(f"run: {folder}")
+    if any(read_end(folder).get("synthetic") for folder in folders):
+        typer.echo("synthetic data, no person was recorded")
 
 
 def embed(
