@@ -37,7 +37,8 @@ def init(
 ) -> None:
     """Start with your own recordings: subjects.csv, deaps.toml.
 
-    Looks at a folder and writes both. Files that are there already stay as they are.
+    Looks at a folder and writes both. Files that are there already stay as
+    they are. If the folder is read-only, both are in the working folder.
 
     Example: deaps init /my/recordings
     """
@@ -50,11 +51,11 @@ def init(
 
 def _first_look(look: FirstLook, folder: Path) -> Iterator[str]:
     formats = ", ".join(f"{n:,} {name}" for name, n in look.formats.items())
-    yield f"{look.n_recordings:,} recordings below {folder}: {formats}"
+    found = "1 recording" if look.n_recordings == 1 else f"{look.n_recordings:,} recordings"
+    yield f"{found} below {folder}: {formats}"
     if look.without_header:
-        example = look.without_header[0]
-        n = len(look.without_header)
-        yield f"{n:,} signal files have no .hea header and are not read, e.g. {example}"
+        n, example = len(look.without_header), look.without_header[0]
+        yield f"signal files without a .hea header, which are not read: {n:,}, e.g. {example}"
     if look.table_written:
         filled = ", ".join(f"{name} of {n:,}" for name, n in look.guessed.items() if n)
         yield f"wrote {look.table}: a row for each; filled in: {filled or 'nothing but file'}"
@@ -63,7 +64,7 @@ def _first_look(look: FirstLook, folder: Path) -> Iterator[str]:
         yield f"kept {look.table}, which was there"
     how = "wrote" if look.config_written else "kept"
     yield f"{how} {look.config}{'' if look.config_written else ', which was there'}"
-    source = "" if look.config_names_folder else f" --set data.folder={folder}"
+    source = "".join(f" --set {override}" for override in look.overrides)
     yield "next:"
     yield f"  deaps scan{source}: check the table, and print what would be done"
     yield f"  deaps preprocess{source}: read, filter and score every recording"

@@ -73,10 +73,9 @@ def read_subject_table(path: Path, recordings: Sequence[str]) -> SubjectTable:
     problems = [*_unknown_files(table, meant, names), *_repeated(meant), *problems]
     without_row = [path for path in recordings if path not in lines]
     if without_row:
-        problems.append(
-            f"{_counted(len(without_row), 'recording has', 'recordings have')} no row and "
-            f"count as subjects of their own: {_listed(without_row)}"
-        )
+        singular = "recording has no row and counts as a subject of its own"
+        plural = "recordings have no row and count as subjects of their own"
+        problems.append(f"{_counted(len(without_row), singular, plural)}: {_listed(without_row)}")
     return SubjectTable(
         lines,
         [f"{path.name}: {_how_read(table)}", *(f"{path.name}: {text}" for text in understood)],
@@ -129,7 +128,8 @@ def _unknown_files(
     unknown = [place for place, file in enumerate(meant) if file is None]
     if not unknown:
         return
-    text = f"{len(unknown)} rows name no file here, e.g. {_row(unknown[0])}"
+    n_rows = _counted(len(unknown), "row names", "rows name")
+    text = f"{n_rows} no file here, e.g. {_row(unknown[0])}"
     nearest = names.nearest(table.rows[unknown[0]].get("file", ""))
     yield text + (f"; did you mean {nearest!r}?" if nearest else "")
 
@@ -142,7 +142,8 @@ def _repeated(meant: Sequence[str | None]) -> Iterable[str]:
         if file is not None and first.setdefault(file, place) != place
     ]
     if again:
-        yield f"{len(again)} rows name a file again, e.g. {_row(again[0])}: the first row counts"
+        n_rows = _counted(len(again), "row names", "rows name")
+        yield f"{n_rows} a file again, e.g. {_row(again[0])}: the first row counts"
 
 
 def _unread(places: Sequence[int], what: str) -> list[str]:

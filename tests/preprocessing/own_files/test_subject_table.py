@@ -68,7 +68,7 @@ def test_rows_without_a_file_and_files_without_a_row_are_named(tmp_path: Path) -
     path = tmp_path / "subjects.csv"
     path.write_text("file,subject,visit,sex,age\na.edf,p1,1,F,44\nnigth-1.edf,p2,1,F,44\n")
     said = "\n".join(read_subject_table(path, [*RECORDINGS, "night-1.edf"]).warnings)
-    assert "1 rows name no file here, e.g. row 3; did you mean 'night-1.edf'?" in said
+    assert "1 row names no file here, e.g. row 3; did you mean 'night-1.edf'?" in said
     assert "3 recordings have no row and count as subjects of their own: sub/b.hea, sub/c" in said
 
 
