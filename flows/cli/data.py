@@ -30,15 +30,18 @@ if TYPE_CHECKING:
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(help="Folder with your recordings, at any depth.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder with your recordings, at any depth.")
+    ],
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace subjects.csv and deaps.toml.")
     ] = False,
 ) -> None:
     """Start with your own recordings: subjects.csv, deaps.toml.
 
-    Looks at a folder and writes both. Files that are there already stay as
-    they are. If the folder is read-only, both are in the working folder.
+    It looks at a folder and writes both files. Files that are there already
+    stay as they are. If the folder is read-only, it writes subjects.csv into
+    the working folder.
 
     Example: deaps init /my/recordings
     """
@@ -72,7 +75,9 @@ def _first_look(look: FirstLook, folder: Path) -> Iterator[str]:
 
 
 def channels(
-    file: Annotated[Path, typer.Argument(help="A recording's file, or a record's name.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A recording's file, or a record's name.")
+    ],
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
@@ -100,7 +105,10 @@ def channels(
 
 
 def synth(
-    to: Annotated[Path, typer.Option(help="Folder that gets one for each data set.")] = DEMO_DATA,
+    to: Annotated[
+        Path,
+        typer.Option(metavar="FOLDER", help="Folder to write to; each data set gets one in it."),
+    ] = DEMO_DATA,
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
@@ -123,8 +131,15 @@ def synth(
 
 
 def fetch(
-    name: Annotated[str, typer.Argument(help="Data set, e.g. mitdb; another word lists them all.")],
-    to: Annotated[Path | None, typer.Option(help="Folder (default: data/NAME).")] = None,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="Data set, such as mitdb; an unknown name lists them all."
+        ),
+    ],
+    to: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder (default: data/NAME).")
+    ] = None,
 ) -> None:
     """Download an open data set; for SHHS, print the access steps.
 
@@ -184,7 +199,7 @@ def preprocess(
 ) -> None:
     """Bring the store up to date and publish the index.
 
-    Example: deaps preprocess --set data.shhs=/data/shhs --set store.root=/data/store
+    Example: deaps preprocess --set data.shhs=/data/shhs
     """
     from flows.ingest.scan import scan as scan_data
 

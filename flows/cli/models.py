@@ -9,16 +9,13 @@ import typer
 
 from flows.cli.options import (
     Config,
+    Encoder,
     Overrides,
     Preset,
     flow_arguments,
     flow_context,
     settings_from,
 )
-
-Encoder = Annotated[
-    Path | None, typer.Option(help="Encoder file (default: the one that is shipped).")
-]
 
 
 def train(
@@ -32,8 +29,8 @@ def train(
 ) -> None:
     """Train methods on the published snapshot.
 
-    Ctrl-C stops a training with a checkpoint, from which the same command
-    goes on.
+    Ctrl-C stops a training with a checkpoint. The same command continues
+    from there.
 
     Example: deaps train --method deaps --set training.iterations=1000
     """
@@ -68,11 +65,11 @@ def _print_runs(folders: list[Path]) -> None:
 
 def embed(
     source: Annotated[
-        str, typer.Argument(help="A file, a record, a folder, or a data set's name.")
+        str, typer.Argument(metavar="SOURCE", help="A file, a record, a folder, or a data set.")
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="Parquet file to write (default: SOURCE.embeddings.parquet)."),
+        typer.Option(metavar="FILE", help="File to write (default: SOURCE.embeddings.parquet)."),
     ] = None,
     encoder: Encoder = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw each file, too.")] = False,
@@ -112,14 +109,17 @@ def embed(
 
 
 def export(
-    out: Annotated[Path, typer.Argument(help="File ending in .onnx, or folder for a model hub.")],
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="File ending in .onnx, or folder for a model hub.")
+    ],
     encoder: Encoder = None,
 ) -> None:
     """Write an encoder as ONNX, or as a folder for a model hub.
 
-    ONNX is checked against torch.
+    It checks ONNX against torch. Encoders of your own trainings are in
+    store/runs/RUN/encoders/.
 
-    Example: deaps export encoder.onnx --encoder store/runs/RUN/encoders/step-00030000.safetensors
+    Example: deaps export encoder.onnx
     """
     if out.suffix != ".onnx":
         from deaps.models.hub_folder import write_hub_folder
