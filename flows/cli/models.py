@@ -103,7 +103,7 @@ def embed(
     )
     for text in done.skipped:
         typer.echo(f"skipped {text}", err=True)
-    typer.echo(f"{done.counts}: {done.out}")
+    typer.echo(f"{done.out}: {done.counts}")
     for path in done.pictures:
         typer.echo(str(path))
 
