@@ -66,7 +66,7 @@ class EmbeddingCounts:
     def __str__(self) -> str:
         text = f"{self.n_windows:,} windows"
         faults = ", ".join(f"{n:,} {name}" for name, n in self.left_out.items() if n)
-        return f"{text}; left out {self.n_left_out:,}: {faults}" if self.n_left_out else text
+        return f"{text}; left out {self.n_left_out:,} ({faults})" if self.n_left_out else text
 
 
 class EmbeddingWriter:

@@ -161,7 +161,8 @@ def train_rank_zero(
                     f"run {run.name}: stopped at step {step:,} of {total:,}; the same command "
                     f"goes on from step {step:,}"
                 )
-    finish_run(run, device=str(state.device), processes=state.world)
+    synthetic = read_trained_on(run).synthetic
+    finish_run(run, device=str(state.device), processes=state.world, synthetic=synthetic)
     remove_checkpoints(run.folder)  # after the mark: a kill in between must not cost the training
 
 

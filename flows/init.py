@@ -7,7 +7,7 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -34,6 +34,10 @@ folder = {folder}
 [store]
 root = "store"
 """
+_CONFIG_OF_TABLE = """
+[cohort]
+subjects = {table}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,34 +53,33 @@ class FirstLook:
     guessed: dict[str, int]
     config: Path
     config_written: bool
-    config_names_folder: bool
-    """Whether every command now reads the folder, without an option."""
+    overrides: tuple[str, ...]
+    """Settings that every command needs with ``--set``, because the configuration lacks them."""
 
 
 def init_folder(folder: Path, *, overwrite: bool = False) -> FirstLook:
     """Write ``subjects.csv`` into ``folder`` and ``deaps.toml`` into the working folder.
 
-    A file that is there already stays, unless ``overwrite`` is asked for.
+    Of a folder that is read-only, ``subjects.csv`` is in the working folder, too. A file that is
+    there already stays, unless ``overwrite`` is asked for.
 
     Raises
     ------
     DeapsError
-        If the folder has no recordings.
+        If the folder has no recordings, or the working folder is read-only.
     """
     if not folder.is_dir():
         raise DeapsError(f"no folder at {folder}; name the one that holds your recordings")
     found = list(DATASETS["folder"].find(folder))
     if not found:
         raise DeapsError(_nothing_found(folder))
-    present = find_table(folder)
-    table, config = present or folder / TABLE_NAMES[0], Path(CONFIG_NAME)
-    writes_table = present is None or overwrite
+    table, config = _table_place(folder, overwrite=overwrite), Path(CONFIG_NAME)
+    writes_table, writes_config = (overwrite or not path.exists() for path in (table, config))
     guesses = {r.name: guess(folder, r.name) for r in found} if writes_table else {}
     if writes_table:
         _write(table, _template(guesses))
-    writes_config = overwrite or not config.exists()
     if writes_config:
-        _write(config, _CONFIG.format(folder=json.dumps(_shown(folder), ensure_ascii=False)))
+        _write(config, _config(folder, table))
     return FirstLook(
         n_recordings=len(found),
         formats=_formats(found),
@@ -86,13 +89,43 @@ def init_folder(folder: Path, *, overwrite: bool = False) -> FirstLook:
         guessed=_counts(guesses),
         config=config,
         config_written=writes_config,
-        config_names_folder=_is_configured(folder),
+        overrides=tuple(_overrides(folder, table)),
     )
 
 
-def _is_configured(folder: Path) -> bool:
-    root = load_settings().data.roots().get("folder")
-    return root is not None and root.resolve() == folder.resolve()
+def _table_place(folder: Path, *, overwrite: bool) -> Path:
+    """Return the table of subjects, in the working folder if that of the data is read-only."""
+    present, is_writable = find_table(folder), os.access(folder, os.W_OK)
+    if present is not None and (is_writable or not overwrite):
+        return present
+    return (folder if is_writable else Path()) / TABLE_NAMES[0]
+
+
+def _overrides(folder: Path, table: Path) -> Iterator[str]:
+    """Yield what the configuration does not say of folder and table."""
+    settings = load_settings()
+    if not _is_same(settings.data.roots().get("folder"), folder):
+        yield f"data.folder={folder}"
+    if _lies_outside(table, folder) and not _is_same(settings.cohort.subjects, table):
+        yield f"cohort.subjects={table}"
+
+
+def _is_same(configured: Path | None, path: Path) -> bool:
+    return configured is not None and configured.resolve() == path.resolve()
+
+
+def _lies_outside(table: Path, folder: Path) -> bool:
+    return table.parent.resolve() != folder.resolve()
+
+
+def _config(folder: Path, table: Path) -> str:
+    text = _CONFIG.format(folder=_toml_path(folder))
+    is_outside = _lies_outside(table, folder)
+    return text + (_CONFIG_OF_TABLE.format(table=_toml_path(table)) if is_outside else "")
+
+
+def _toml_path(path: Path) -> str:
+    return json.dumps(_shown(path), ensure_ascii=False)
 
 
 def _nothing_found(folder: Path) -> str:
@@ -137,9 +170,9 @@ def _template(guesses: dict[str, Guess]) -> str:
     return text.getvalue()
 
 
-def _shown(folder: Path) -> str:
-    """Return the folder as the configuration names it: relative where it lies in this one."""
-    path = folder.absolute()
+def _shown(given: Path) -> str:
+    """Return a path as the configuration names it: relative where it lies in this folder."""
+    path = given.absolute()
     inside = path.is_relative_to(Path.cwd())
     return os.path.relpath(path) if inside else str(path)
 
@@ -150,7 +183,5 @@ def _write(path: Path, text: str) -> None:
             temporary.write_text(text, encoding="utf-8")
     except OSError as error:
         raise DeapsError(
-            f"cannot write {path} ({error.strerror}); if the recordings are read-only, link them "
-            f"into a folder of your own (ln -s {path.parent.absolute()}/* .) and run deaps "
-            "init there"
+            f"cannot write {path} ({error.strerror}); run deaps init in a folder of your own"
         ) from None

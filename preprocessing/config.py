@@ -6,9 +6,10 @@ window file is in `SignalSettings` and `QualitySettings`; their digest is part o
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from preprocessing.channels import ANY_ECG, ECG_ALIASES
 from storage.config import SettingsSection
@@ -71,7 +72,13 @@ class QualitySettings(SettingsSection):
 
 
 class CohortSettings(SettingsSection):
-    """What of the cohorts' own tables goes into the index."""
+    """The cohorts' own tables, and what of them goes into the index."""
+
+    subjects: Annotated[
+        Path | None, Field(strict=False), AfterValidator(lambda path: path and path.expanduser())
+    ] = None
+    """Table of subjects of ``data.folder``, where it cannot lie in that folder, such as
+    ``/home/me/subjects.csv``; by default ``subjects.csv`` in the folder."""
 
     columns: Annotated[tuple[str, ...], Field(strict=False)] = ()
     """Variables of the cohorts' tables that become columns of ``subjects``, such as ``bmi_s1`` or

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from storage.atomic import replacing
 from storage.cycle_collector import cycle_collector_paused
 from storage.digest import file_sha256
-from storage.index.build import IndexContent, fill_index
+from storage.index.build import IndexContent, fill_index, tables_sql
 from storage.index.check import PublicationError, check_index, check_rows
 from storage.index.identity import (
     FIRST_ID,
@@ -144,6 +144,7 @@ def _describe(store: Path, content: IndexContent, settings: Mapping[str, Any]) -
             results=json.loads(json.dumps(asdict(results), default=str)),
             subjects=content.subjects,
             root=store,
+            tables=tables_sql(),
         ),
         schema_version=SCHEMA_VERSION,
         published_at=datetime.now(UTC).replace(tzinfo=None),

@@ -166,6 +166,18 @@ def finish_run(run: Run, **facts: Any) -> None:
         temporary.write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
 
 
+def read_end(folder: Path) -> dict[str, Any]:
+    """Return what `finish_run` wrote into a run's folder.
+
+    Raises
+    ------
+    OSError, ValueError
+        If the run is not finished, or its mark is damaged.
+    """
+    fields: dict[str, Any] = json.loads((folder / RUN_NAME).read_bytes())
+    return fields
+
+
 def to_toml(values: Mapping[str, Any]) -> str:
     """Return nested tables of plain values as TOML, which has no None: such keys are left out."""
     return tomli_w.dumps(_without_none(values))

@@ -30,14 +30,18 @@ if TYPE_CHECKING:
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(help="Folder with your recordings, at any depth.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder with your recordings, at any depth.")
+    ],
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace subjects.csv and deaps.toml.")
     ] = False,
 ) -> None:
     """Start with your own recordings: subjects.csv, deaps.toml.
 
-    Looks at a folder and writes both. Files that are there already stay as they are.
+    It looks at a folder and writes both files. Files that are there already
+    stay as they are. If the folder is read-only, it writes subjects.csv into
+    the working folder.
 
     Example: deaps init /my/recordings
     """
@@ -50,11 +54,11 @@ def init(
 
 def _first_look(look: FirstLook, folder: Path) -> Iterator[str]:
     formats = ", ".join(f"{n:,} {name}" for name, n in look.formats.items())
-    yield f"{look.n_recordings:,} recordings below {folder}: {formats}"
+    found = "1 recording" if look.n_recordings == 1 else f"{look.n_recordings:,} recordings"
+    yield f"{found} below {folder}: {formats}"
     if look.without_header:
-        example = look.without_header[0]
-        n = len(look.without_header)
-        yield f"{n:,} signal files have no .hea header and are not read, e.g. {example}"
+        n, example = len(look.without_header), look.without_header[0]
+        yield f"signal files without a .hea header, which are not read: {n:,}, e.g. {example}"
     if look.table_written:
         filled = ", ".join(f"{name} of {n:,}" for name, n in look.guessed.items() if n)
         yield f"wrote {look.table}: a row for each; filled in: {filled or 'nothing but file'}"
@@ -63,7 +67,7 @@ def _first_look(look: FirstLook, folder: Path) -> Iterator[str]:
         yield f"kept {look.table}, which was there"
     how = "wrote" if look.config_written else "kept"
     yield f"{how} {look.config}{'' if look.config_written else ', which was there'}"
-    source = "" if look.config_names_folder else f" --set data.folder={folder}"
+    source = "".join(f" --set {override}" for override in look.overrides)
     yield "next:"
     yield f"  deaps scan{source}: check the table, and print what would be done"
     yield f"  deaps preprocess{source}: read, filter and score every recording"
@@ -71,7 +75,9 @@ def _first_look(look: FirstLook, folder: Path) -> Iterator[str]:
 
 
 def channels(
-    file: Annotated[Path, typer.Argument(help="A recording's file, or a record's name.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A recording's file, or a record's name.")
+    ],
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
@@ -99,7 +105,10 @@ def channels(
 
 
 def synth(
-    to: Annotated[Path, typer.Option(help="Folder that gets one for each data set.")] = DEMO_DATA,
+    to: Annotated[
+        Path,
+        typer.Option(metavar="FOLDER", help="Folder to write to; each data set gets one in it."),
+    ] = DEMO_DATA,
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
@@ -122,8 +131,15 @@ def synth(
 
 
 def fetch(
-    name: Annotated[str, typer.Argument(help="Data set, e.g. mitdb; another word lists them all.")],
-    to: Annotated[Path | None, typer.Option(help="Folder (default: data/NAME).")] = None,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="Data set, such as mitdb; an unknown name lists them all."
+        ),
+    ],
+    to: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder (default: data/NAME).")
+    ] = None,
 ) -> None:
     """Download an open data set; for SHHS, print the access steps.
 
@@ -183,7 +199,7 @@ def preprocess(
 ) -> None:
     """Bring the store up to date and publish the index.
 
-    Example: deaps preprocess --set data.shhs=/data/shhs --set store.root=/data/store
+    Example: deaps preprocess --set data.shhs=/data/shhs
     """
     from flows.ingest.scan import scan as scan_data
 

@@ -9,16 +9,13 @@ import typer
 
 from flows.cli.options import (
     Config,
+    Encoder,
     Overrides,
     Preset,
     flow_arguments,
     flow_context,
     settings_from,
 )
-
-Encoder = Annotated[
-    Path | None, typer.Option(help="Encoder file (default: the one that is shipped).")
-]
 
 
 def train(
@@ -32,8 +29,8 @@ def train(
 ) -> None:
     """Train methods on the published snapshot.
 
-    Ctrl-C stops a training with a checkpoint, from which the same command
-    goes on.
+    Ctrl-C stops a training with a checkpoint. The same command continues
+    from there.
 
     Example: deaps train --method deaps --set training.iterations=1000
     """
@@ -53,17 +50,26 @@ def train(
             methods=method,
             **flow_arguments(preset, config, overrides),
         )
-    for name in names:
-        typer.echo(f"run: {settings.store.root / 'runs' / name}")
+    _print_runs([settings.store.root / "runs" / name for name in names])
+
+
+def _print_runs(folders: list[Path]) -> None:
+    """Print where the runs are, and that their data are synthetic if they are."""
+    from deaps.training.run_folder import read_end
+
+    for folder in folders:
+        typer.echo(f"run: {folder}")
+    if any(read_end(folder).get("synthetic") for folder in folders):
+        typer.echo("synthetic data, no person was recorded")
 
 
 def embed(
     source: Annotated[
-        str, typer.Argument(help="A file, a record, a folder, or a data set's name.")
+        str, typer.Argument(metavar="SOURCE", help="A file, a record, a folder, or a data set.")
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="Parquet file to write (default: SOURCE.embeddings.parquet)."),
+        typer.Option(metavar="FILE", help="File to write (default: SOURCE.embeddings.parquet)."),
     ] = None,
     encoder: Encoder = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw each file, too.")] = False,
@@ -97,20 +103,23 @@ def embed(
     )
     for text in done.skipped:
         typer.echo(f"skipped {text}", err=True)
-    typer.echo(f"{done.counts}: {done.out}")
+    typer.echo(f"{done.out}: {done.counts}")
     for path in done.pictures:
         typer.echo(str(path))
 
 
 def export(
-    out: Annotated[Path, typer.Argument(help="File ending in .onnx, or folder for a model hub.")],
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="File ending in .onnx, or folder for a model hub.")
+    ],
     encoder: Encoder = None,
 ) -> None:
     """Write an encoder as ONNX, or as a folder for a model hub.
 
-    ONNX is checked against torch.
+    It checks ONNX against torch. Encoders of your own trainings are in
+    store/runs/RUN/encoders/.
 
-    Example: deaps export encoder.onnx --encoder store/runs/RUN/encoders/step-00030000.safetensors
+    Example: deaps export encoder.onnx
     """
     if out.suffix != ".onnx":
         from deaps.models.hub_folder import write_hub_folder

@@ -47,6 +47,10 @@ Strict = Annotated[
     typer.Option("--strict", help="Exit with 1 if anything was quarantined, flagged or missing."),
 ]
 
+Encoder = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Encoder file (default: the shipped one).")
+]
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print the same as JSON.")]
 ToParquet = Annotated[
     Path | None, typer.Option("--parquet", metavar="FILE", help="Write the table to Parquet.")

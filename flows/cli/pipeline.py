@@ -31,9 +31,10 @@ def run(
     config: Config = None,
     overrides: Overrides = None,
 ) -> None:
-    """Run all stages that have something to do, up to the report.
+    """Run every stage that has something to do, up to the report.
 
-    Preprocess, train, benchmark, report; it keeps what is already done.
+    The stages are preprocess, train, evaluate and report. It keeps what is
+    already done.
 
     Example: deaps run --preset open --set data.mitdb=/data/mitdb
     """
@@ -84,7 +85,9 @@ def evaluate(
 
 
 def report(
-    name: Annotated[str | None, typer.Argument(help="Evaluation (default: the newest).")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Evaluation (default: the newest).")
+    ] = None,
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
@@ -110,18 +113,20 @@ def _print_report(page: Path) -> None:
 
 def serve(
     port: Annotated[
-        int, typer.Option(help="Port of Prefect's pages; another free one if it is taken.")
+        int,
+        typer.Option(metavar="NUMBER", help="Port of Prefect's pages; if it is taken, a free one."),
     ] = _PREFECT_PORT,
     reports_port: Annotated[
-        int, typer.Option(help="Port of the reports; another free one if it is taken.")
+        int,
+        typer.Option(metavar="NUMBER", help="Port of the reports; if it is taken, a free one."),
     ] = _REPORTS_PORT,
     preset: Preset = None,
     config: Config = None,
 ) -> None:
     """Offer every deployment to Prefect and run schedules.
 
-    Then prefect deployment run works in this folder, until you stop the
-    command. It serves the store's reports, too, for this machine alone.
+    Until you stop it, "prefect deployment run" works in this folder. It also
+    serves the store's reports, on this machine alone.
 
     Example: deaps serve --port 4200
     """
@@ -139,12 +144,14 @@ def serve(
 
 
 def deploy(
-    file: Annotated[Path, typer.Option(help="Prefect's file of deployments.")] = PREFECT_FILE,
+    file: Annotated[
+        Path, typer.Option(metavar="FILE", help="Prefect's file of deployments.")
+    ] = PREFECT_FILE,
 ) -> None:
     """Make a Prefect server ready: pools and deployments.
 
-    It also gives silent runs an end. The server is the one that
-    PREFECT_API_URL names; running it again does no harm.
+    It also lets the server end runs that no longer respond. PREFECT_API_URL
+    names the server. You can run it again at any time.
 
     Example: deaps deploy
     """

@@ -30,7 +30,10 @@ _SHORTEST_VALUE = 12
 
 def config(
     section: Annotated[
-        str | None, typer.Argument(help="Section, setting, or part of its name (default: all).")
+        str | None,
+        typer.Argument(
+            metavar="SECTION", help="Section, setting, or part of its name (default: all)."
+        ),
     ] = None,
     preset: Preset = None,
     config: Config = None,
@@ -81,7 +84,7 @@ def _setting_lines(rows: Sequence[SettingRow]) -> Iterator[str]:
 
 def schema(
     table: Annotated[
-        str | None, typer.Argument(help="Table, view, or part of a column's name.")
+        str | None, typer.Argument(metavar="TABLE", help="Table, view, or part of a column's name.")
     ] = None,
     preset: Preset = None,
     config: Config = None,

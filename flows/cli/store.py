@@ -11,6 +11,7 @@ import typer
 from flows.cli.options import (
     AsJson,
     Config,
+    Encoder,
     Overrides,
     Preset,
     ToParquet,
@@ -22,7 +23,9 @@ _INTERRUPTED = 130
 
 
 def query(
-    sql: Annotated[str, typer.Argument(help="One SELECT (or FROM ..., or EXPLAIN).")],
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help="One SELECT (or FROM ..., or EXPLAIN).")
+    ],
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
@@ -59,14 +62,12 @@ def query(
 def show(
     what: Annotated[
         str | None,
-        typer.Argument(help="A recording, RECORDING:ROW[,ROW...], or a subject."),
+        typer.Argument(metavar="WHAT", help="A recording, RECORDING:ROW[,ROW...], or a subject."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="PNG or SVG file to write (default: one of each).")
+        Path | None, typer.Option(metavar="FILE", help="PNG or SVG file to write (default: both).")
     ] = None,
-    encoder: Annotated[
-        Path | None, typer.Option(help="Encoder file (default: the one that is shipped).")
-    ] = None,
+    encoder: Encoder = None,
     files: Annotated[
         bool, typer.Option("--files/--no-files", help="Whether to write picture files, too.")
     ] = True,
@@ -105,10 +106,14 @@ def show(
 
 def trace(
     what: Annotated[
-        str, typer.Argument(help="A report, or a window: dataset/recording/row.", metavar="WHAT")
+        str,
+        typer.Argument(
+            metavar="WHAT", help="Report (or newest), or window: dataset/recording/row."
+        ),
     ],
     figure: Annotated[
-        str | None, typer.Argument(help="With a report: benchmark/representation[/metric].")
+        str | None,
+        typer.Argument(metavar="FIGURE", help="Of a report: benchmark/representation[/metric]."),
     ] = None,
     preset: Preset = None,
     config: Config = None,
@@ -116,9 +121,10 @@ def trace(
     json: AsJson = False,
     parquet: ToParquet = None,
 ) -> None:
-    """Name what a figure of a report, or a window, comes from.
+    """Show where a figure of a report, or a window, comes from.
 
-    The report newest is the last one.
+    It names runs, encoders, settings and the hashes of the source files.
+    "newest" is the newest report.
 
     Example: deaps trace newest afib-transfer/deaps/accuracy
     """
@@ -138,15 +144,17 @@ def trace(
 
 def croissant(
     out: Annotated[
-        Path | None, typer.Option(help="File to write (default: croissant.json in the store).")
+        Path | None,
+        typer.Option(metavar="FILE", help="File to write (default: croissant.json in the store)."),
     ] = None,
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
 ) -> None:
-    """Describe the store in Croissant, for programs that find and load data sets.
+    """Describe the store in Croissant, a format for data sets.
 
-    It names data sets, columns and files, and neither people nor recordings.
+    Programs that find and load data sets read it. It names data sets, columns
+    and files, but no people and no recordings.
 
     Example: deaps croissant --set store.root=/data/store
     """
@@ -163,11 +171,11 @@ def doctor(
     config: Config = None,
     overrides: Overrides = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Read and hash every file, too.")
+        bool, typer.Option("--verify", help="Also read and hash every file.")
     ] = False,
     deep: Annotated[
         bool,
-        typer.Option("--deep", help="Compare index, windows and data sets with each other, too."),
+        typer.Option("--deep", help="Also compare index, window files and data sets."),
     ] = False,
     json: AsJson = False,
     parquet: ToParquet = None,
@@ -210,7 +218,10 @@ def gc(
     json: AsJson = False,
     parquet: ToParquet = None,
 ) -> None:
-    """Remove window files that nothing names, and old logs.
+    """Remove files that nothing uses, and old logs.
+
+    These are window files that neither the index nor a run uses, checkpoints
+    of finished runs, and unfinished files.
 
     Example: deaps gc --dry-run
     """

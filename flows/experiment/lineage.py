@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,10 @@ from deaps.evaluation import (
     TrainedRun,
     read_evaluation,
 )
+from deaps.training.run_folder import read_end
 from flows.experiment.page import find_evaluation
 from storage.errors import DeapsError
-from storage.layout import RUN_NAME, RUNS_FOLDER
+from storage.layout import RUNS_FOLDER
 from storage.schema import WINDOW_S
 from storage.snapshot import open_index
 
@@ -88,7 +88,7 @@ def _runs(evaluation: Evaluation, name: str, store: Path) -> Iterator[tuple[str,
 
 def _trained_by(run: TrainedRun, store: Path) -> str:
     try:
-        fields: dict[str, Any] = json.loads((store / RUNS_FOLDER / run.name / RUN_NAME).read_text())
+        fields = read_end(store / RUNS_FOLDER / run.name)
     except (OSError, ValueError):
         return "its folder is no longer in the store"
     where = f"on {fields.get('device')}, finished {fields.get('finished_at')}"

@@ -11,7 +11,7 @@ import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import StrEnum
@@ -24,6 +24,7 @@ from flows.ingest.job import Job, printable, stat_source
 from preprocessing.channels import ECG_ALIASES, NO_CHANNEL
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.walk import accounting_links
+from preprocessing.own_files.subject_table import TABLE_NAMES
 from preprocessing.recording import FoundRecording
 from preprocessing.subject_columns import check_column_name
 from storage.cycle_collector import cycle_collector_paused
@@ -164,7 +165,7 @@ def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False
     published = load_published(store)
     jobs = [
         Job(
-            DATASETS[name],
+            DATASETS[name].with_subjects(settings.cohort.subjects),
             root,
             store,
             settings.signal,
@@ -172,11 +173,12 @@ def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False
             reading_bytes=int(settings.execution.recording_megabytes * 1e6),
         )
         for name, root in roots.items()
-        if not only or name in only
     ]
     columns = settings.cohort.columns
-    _check_columns(columns, roots)
-    scanned = [_scan_dataset(job, published, verify, roots.values(), columns) for job in jobs]
+    _check_subjects(settings)
+    _check_columns(columns, jobs)
+    wanted = [job for job in jobs if not only or job.dataset in only]
+    scanned = [_scan_dataset(job, published, verify, roots.values(), columns) for job in wanted]
     return Scan(scanned, published, identity)
 
 
@@ -188,24 +190,32 @@ def _index_identity(store: Path) -> IndexIdentity:
     return stat.st_ino, stat.st_mtime_ns
 
 
-def _check_columns(columns: Sequence[str], roots: Mapping[str, Path]) -> None:
+def _check_subjects(settings: Settings) -> None:
+    """Raise an error if the table of subjects is not where the settings say."""
+    table = settings.cohort.subjects
+    if table is not None and not table.is_file():
+        raise ConfigError(
+            f"no table of subjects at {table}; change cohort.subjects, or leave it out to read "
+            f"{TABLE_NAMES[0]} in data.folder"
+        )
+
+
+def _check_columns(columns: Sequence[str], jobs: Sequence[Job]) -> None:
     """Raise an error if a column may not be copied, or if no table has it.
 
     A data set that is not there may have it: then nothing is said.
     """
     for name in columns:
         check_column_name(name)
-    present = {name: root for name, root in roots.items() if root.is_dir()}
-    if not columns or len(present) < len(roots):
+    if not columns or not all(job.root.is_dir() for job in jobs):
         return
-    known = {c for name, root in present.items() for c in DATASETS[name].subject_columns(root)}
+    known = {column for job in jobs for column in job.reader.subject_columns(job.root)}
     unknown = [name for name in columns if name not in known]
     if unknown:
         near = get_close_matches(unknown[0], known, n=3)  # SHHS has more than a thousand
         hint = f"; did you mean {', '.join(map(repr, near))}?" if near else ""
-        raise ConfigError(
-            f"cohort.columns has {unknown[0]!r}, which no table of {', '.join(present)} has{hint}"
-        )
+        names = ", ".join(job.dataset for job in jobs)
+        raise ConfigError(f"cohort.columns has {unknown[0]!r}, which no table of {names} has{hint}")
 
 
 def why_counts(dataset: DatasetScan) -> dict[str, int]:

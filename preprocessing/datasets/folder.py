@@ -47,10 +47,11 @@ RECORDING_SUFFIXES = (*_SUFFIXES, ".hea")
 class Folder(DataSet):
     """EDF, EDF+, BDF, GDF, BrainVision, FIF and WFDB files anywhere below one folder.
 
-    ``subjects.csv`` has the columns file (path relative to the folder), subject, visit, sex and
-    age, written as people do (`read_subject_table`). A file that it does not name is a subject of
-    its own, visit 1. ``events.csv`` has stages and events: file, start_s, duration_s and event.
-    For a file that it does not name, the annotations of an EDF+ file count.
+    ``subjects.csv``, in the folder or at ``table``, has the columns file (path relative to the
+    folder), subject, visit, sex and age, written as people do (`read_subject_table`). A file that
+    it does not name is a subject of its own, visit 1. ``events.csv`` has stages and events: file,
+    start_s, duration_s and event. For a file that it does not name, the annotations of an EDF+
+    file count.
     """
 
     name = "folder"
@@ -59,10 +60,17 @@ class Folder(DataSet):
     reads_channels = True
     has_tables = True
 
+    def __init__(self, table: Path | None = None) -> None:
+        self._table = table
+
+    def with_subjects(self, table: Path | None) -> Folder:
+        """Return the reader of a folder whose table of subjects lies elsewhere."""
+        return Folder(table)
+
     def find(self, root: Path) -> Iterator[FoundRecording]:
         """Yield every file of a known format below ``root``."""
         found = list(_files(root, ""))
-        lines = _table(root, [path for path, _ in found]).lines
+        lines = self._subjects(root, [path for path, _ in found]).lines
         events = ((EVENTS_NAME, SourceRole.SCORING),) if (root / EVENTS_NAME).is_file() else ()
         for path, files in found:
             line = lines.get(path, _NO_LINE)
@@ -92,19 +100,19 @@ class Folder(DataSet):
 
     def table_files(self, root: Path) -> list[Path]:
         """Return the tables of subjects and of events where they are there."""
-        table, events = find_table(root), root / EVENTS_NAME
+        table, events = self._table_file(root), root / EVENTS_NAME
         return [path for path in (table, events) if path is not None and path.is_file()]
 
     def tables(self, root: Path) -> CohortTables:
         """Return sex and age by file."""
-        table = _table(root, _paths(root))
+        table = self._subjects(root, _paths(root))
         facts = {path: Facts(line.sex, line.age) for path, line in table.lines.items()}
         warnings = (*table.warnings, *_event_warnings(root))
         return CohortTables(facts, warnings=warnings, understood=tuple(table.understood))
 
     def subject_columns(self, root: Path) -> list[str]:
         """Return the columns of ``subjects.csv`` beside those that every such table has."""
-        path = find_table(root)
+        path = self._table_file(root)
         names = column_names(path) if path else []
         return [name for name in names if name not in (*COLUMNS, *SYNONYMS)]
 
@@ -112,13 +120,13 @@ class Folder(DataSet):
         self, root: Path, columns: tuple[str, ...]
     ) -> tuple[SubjectValues, list[str]]:
         """Return values by subject and visit."""
-        path = find_table(root)
+        path = self._table_file(root)
         wanted = tuple(name for name in columns if name not in (*COLUMNS, *SYNONYMS))
         if path is None:
             return {}, []
         recordings = _paths(root)
         rows, warnings = read_values(path, wanted, ("file",), synonyms=SYNONYMS)
-        names, lines = FileNames(recordings), _table(root, recordings).lines
+        names, lines = FileNames(recordings), self._subjects(root, recordings).lines
         keyed = []
         for row in rows:
             file = names.find(row.get("file", ""))
@@ -129,12 +137,24 @@ class Folder(DataSet):
 
     def visit_names(self, root: Path) -> dict[SubjectVisit, str]:
         """Return what visits are called in the table, where that is more than a number."""
-        lines = _table(root, _paths(root)).lines
+        lines = self._subjects(root, _paths(root)).lines
         return {
             _subject_visit(path, line): line.visit_name
             for path, line in lines.items()
             if line.visit_name
         }
+
+    def _table_file(self, root: Path) -> Path | None:
+        return self._table or find_table(root)
+
+    def _subjects(self, root: Path, recordings: list[str]) -> SubjectTable:
+        path = self._table_file(root)
+        if path is None:
+            return SubjectTable(
+                warnings=[f"no {TABLE_NAMES[0]}: every file is a subject of its own"],
+                without_row=recordings,
+            )
+        return read_subject_table(path, recordings)
 
 
 def _subject_visit(path: str, line: SubjectLine) -> SubjectVisit:
@@ -194,16 +214,6 @@ def read_file(path: Path, channels: tuple[str, ...]) -> RawRecording:
             from preprocessing.formats.mne_raw import read_mne_lead
 
             return read_mne_lead(path, channels)
-
-
-def _table(root: Path, recordings: list[str]) -> SubjectTable:
-    path = find_table(root)
-    if path is None:
-        return SubjectTable(
-            warnings=[f"no {TABLE_NAMES[0]}: every file is a subject of its own"],
-            without_row=recordings,
-        )
-    return read_subject_table(path, recordings)
 
 
 def _files(root: Path, folder: str) -> Iterator[tuple[str, tuple[tuple[str, SourceRole], ...]]]:

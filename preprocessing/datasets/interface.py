@@ -60,6 +60,13 @@ class DataSet(ABC):
         """
         return None
 
+    def with_subjects(self, table: Path | None) -> DataSet:
+        """Return this data set with its table of subjects at ``table``, outside the root.
+
+        By default there is no such table, and the data set stays as it is.
+        """
+        return self
+
     def table_files(self, root: Path) -> list[Path]:
         """Return the files that `tables` reads; by default there are none."""
         return []

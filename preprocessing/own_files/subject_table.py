@@ -25,8 +25,12 @@ SYNONYMS = {
     "participant": "subject", "participant_id": "subject",
     "session": "visit", "timepoint": "visit", "night": "visit",
     "gender": "sex",
+    "datei": "file", "dateiname": "file", "geschlecht": "sex", "alter": "age", "visite": "visit",
+    "fichier": "file", "sexe": "sex", "âge": "age", "sujet": "subject",
+    "archivo": "file", "fichero": "file", "sexo": "sex", "edad": "age", "visita": "visit",
+    "sujeto": "subject", "paciente": "subject",
 }  # fmt: skip
-"""Other names of the columns."""
+"""Other names of the columns, in English, German, French and Spanish."""
 
 _SHOWN = 5
 _ENCODINGS = {"utf-8": "", "cp1252": "windows-1252", "utf-16": "UTF-16"}
@@ -67,16 +71,17 @@ def read_subject_table(path: Path, recordings: Sequence[str]) -> SubjectTable:
     if not table.rows:
         empty = [] if table.warnings else [f"{path.name}: it has no rows"]
         return SubjectTable(warnings=table.warnings + empty, without_row=list(recordings))
+    if "file" not in table.rows[0]:
+        return SubjectTable(warnings=[*table.warnings, _no_files(path)], without_row=[*recordings])
     names = FileNames(recordings)
     meant = [names.find(row.get("file", "")) for row in table.rows]
     lines, understood, problems = _lines(table, meant)
     problems = [*_unknown_files(table, meant, names), *_repeated(meant), *problems]
     without_row = [path for path in recordings if path not in lines]
     if without_row:
-        problems.append(
-            f"{_counted(len(without_row), 'recording has', 'recordings have')} no row and "
-            f"count as subjects of their own: {_listed(without_row)}"
-        )
+        singular = "recording has no row and counts as a subject of its own"
+        plural = "recordings have no row and count as subjects of their own"
+        problems.append(f"{_counted(len(without_row), singular, plural)}: {_listed(without_row)}")
     return SubjectTable(
         lines,
         [f"{path.name}: {_how_read(table)}", *(f"{path.name}: {text}" for text in understood)],
@@ -110,11 +115,22 @@ def _lines(
                 ages[place],
             )
     problems = [
-        *_unread(visits.unread, "visits are not 1 to 10,000"),
-        *([sexes.problem] if sexes.problem else _unread(sexes.unread, "sexes are not understood")),
-        *_unread(unread_ages, "ages are not 0 to 130 years"),
+        *_unread(visits.unread, "visits that are not 1 to 10,000"),
+        *(
+            [sexes.problem]
+            if sexes.problem
+            else _unread(sexes.unread, "sexes that are not understood")
+        ),
+        *_unread(unread_ages, "ages that are not 0 to 130 years"),
     ]
     return lines, [text for text in (sexes.understood, visits.understood) if text], problems
+
+
+def _no_files(path: Path) -> str:
+    return (
+        f"{path.name}: it cannot be used, and every recording counts as a subject of its own; its "
+        f"first line must name the columns {', '.join(COLUMNS)}"
+    )
 
 
 def _how_read(table: TextTable) -> str:
@@ -129,7 +145,8 @@ def _unknown_files(
     unknown = [place for place, file in enumerate(meant) if file is None]
     if not unknown:
         return
-    text = f"{len(unknown)} rows name no file here, e.g. {_row(unknown[0])}"
+    n_rows = _counted(len(unknown), "row names", "rows name")
+    text = f"{n_rows} no file here, e.g. {_row(unknown[0])}"
     nearest = names.nearest(table.rows[unknown[0]].get("file", ""))
     yield text + (f"; did you mean {nearest!r}?" if nearest else "")
 
@@ -142,11 +159,12 @@ def _repeated(meant: Sequence[str | None]) -> Iterable[str]:
         if file is not None and first.setdefault(file, place) != place
     ]
     if again:
-        yield f"{len(again)} rows name a file again, e.g. {_row(again[0])}: the first row counts"
+        n_rows = _counted(len(again), "row names", "rows name")
+        yield f"{n_rows} a file again, e.g. {_row(again[0])}: the first row counts"
 
 
 def _unread(places: Sequence[int], what: str) -> list[str]:
-    return [f"{len(places)} {what}, e.g. in {_row(places[0])}"] if places else []
+    return [f"{what}: {len(places):,}, e.g. in {_row(places[0])}"] if places else []
 
 
 def _row(place: int) -> str:

@@ -138,5 +138,5 @@ def _understood(numbered: dict[str, int], kept: set[str]) -> str | None:
         return None
     shown = [f"{name} = {number}" for name, number in numbered.items() if name in kept]
     hidden = len(numbered) - len(shown)
-    others = [f"{hidden} unusual names, numbered and not kept"] if hidden else []
+    others = [f"unusual names, numbered and not kept: {hidden}"] if hidden else []
     return f"visits: {', '.join([*shown, *others])}"

@@ -56,6 +56,11 @@ class IndexContent:
     subjects: Sequence[SubjectRow] = ()
 
 
+def tables_sql() -> str:
+    """Return the SQL that creates the tables and views that every index has."""
+    return _sql("tables.sql") + _sql("views.sql")
+
+
 def fill_index(
     connection: DuckDBPyConnection,
     root: Path,

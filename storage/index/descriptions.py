@@ -138,6 +138,7 @@ SPECIAL = {
     "runs.finished_at": "When it was finished, UTC; NULL if it is not.",
     "runs.iterations": "Steps of the training.",
     "runs.config": "Every setting of the training.",
+    "runs.synthetic": "Whether some data were synthetic; NULL in runs of older versions.",
     "results.report": "Report: a folder under reports/.",
     "results.run": "Training that it was measured on; NULL for a mean over several seeds.",
     "results.seed": "Seed of that training.",

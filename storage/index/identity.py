@@ -83,17 +83,21 @@ def content_digest(
     datasets: Sequence[DatasetRow],
     results: Any,
     root: Path,
+    tables: str,
     subjects: Sequence[SubjectRow] = (),
 ) -> str:
     """Return the digest of everything in the index except times and ids.
 
     Two publications with equal digests would write the same index. ``results`` are the runs and
-    results as JSON holds them.
+    results as JSON holds them, ``tables`` the SQL that creates tables and views: an index of an
+    older version gets new columns at the next publication.
     """
     recordings = [recording_to_dict(row) for row in sorted(rows, key=_DATASET_AND_NAME)]
     scanned = sorted((asdict(row) | {"scanned_at_ns": 0} for row in datasets), key=repr)
     cohort = [asdict(row) for row in subjects]
-    return digest_of("content", snapshot_id, recordings, scanned, results, str(root), cohort)
+    return digest_of(
+        "content", snapshot_id, recordings, scanned, results, str(root), cohort, tables
+    )
 
 
 def _part_order(part: str) -> tuple[int, str]:

@@ -80,6 +80,7 @@ def _run_rows(path: Path) -> list[dict[str, Any]]:
     row |= {name: _optional(_utc, values.get(name)) for name in _RUN_TIMES}
     row["iterations"] = _optional(int, values.get("iterations"))
     row["config"] = _optional(json.dumps, values.get("config"))
+    row["synthetic"] = _optional(bool, values.get("synthetic"))
     return [row]
 
 

@@ -101,6 +101,7 @@ def test_run_json_says_what_was_trained_on_what(store: Path) -> None:
     assert (told["method"], told["iterations"]) == ("byol", 6)
     assert told["snapshot"] == run.snapshot_id
     assert told["config"]["training"]["seed"] == 3
+    assert told["synthetic"] is False
 
 
 def test_finished_run_is_left_alone(store: Path) -> None:

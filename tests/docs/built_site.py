@@ -6,8 +6,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from signal import Signals
 
 ROOT = Path(__file__).parents[2]
+_BUILD = ("-m", "mkdocs", "build", "--strict")
 NO_NETWORK = """
 import socket
 
@@ -25,12 +27,18 @@ def build_site(folder: Path) -> Path:
     """Build the site below an empty folder, warnings as errors; return its own folder."""
     (folder / "sitecustomize.py").write_text(NO_NETWORK)
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder / "site"],
+        [sys.executable, "-X", "faulthandler", *_BUILD, "--site-dir", folder / "site"],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(folder), "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, f"exit {done.returncode}: {done.stderr[-4000:]}"
+    assert done.returncode == 0, f"mkdocs {ending(done.returncode)}: {done.stdout[-4000:]}"
     return folder / "site"
+
+
+def ending(returncode: int) -> str:
+    """Return how a process ended; one that a signal killed may have printed nothing."""
+    return f"killed by {Signals(-returncode).name}" if returncode < 0 else f"exit {returncode}"

@@ -18,6 +18,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.docs.built_site import ending
+
 _BLOCK = re.compile(
     r"^<!-- runnable(?:: (?P<kind>\w+))? -->\n```(?P<language>\w+)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
@@ -79,4 +81,4 @@ def run_blocks(blocks: list[Block], folder: Path, *, seconds: float) -> None:
     # What the last block printed: libraries may write much after the line that says why.
     last = done.stderr.rpartition("=== line ")[2]
     shown = last if len(last) <= 8000 else f"{last[:4000]}\n...\n{last[-4000:]}"
-    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout[-2000:]}\nline {shown}"
+    assert done.returncode == 0, f"{ending(done.returncode)}\n{done.stdout[-2000:]}\nline {shown}"

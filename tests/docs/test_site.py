@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 import yaml
 
@@ -42,6 +43,18 @@ def test_no_page_and_no_style_loads_anything_from_another_host(site: Path) -> No
         for name, addresses in loaded.items()
     }
     assert {name: addresses for name, addresses in outside.items() if addresses} == {}
+
+
+def test_every_link_within_the_site_leads_to_a_file(site: Path) -> None:
+    linked = re.compile(r'href="([^"#?]+)')
+    dead = {
+        f"{page.name}: {target}"
+        for page in site.rglob("*.html")
+        for target in map(unquote, linked.findall(page.read_text()))
+        if page.name != "404.html" and not re.match(r"[a-z]+:|/", target)
+        if not (page.parent / target).exists()
+    }
+    assert dead == set()
 
 
 def test_every_formula_is_mathml(site: Path) -> None:

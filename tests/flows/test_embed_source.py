@@ -71,7 +71,7 @@ def test_the_file_says_when_how_good_and_by_what(folder: Path, encoder: Path) ->
     assert about["settings"]["signal"]["highpass_hz"] == 0.5
     assert (about["source"], about["encoder_sha256"]) == ("night.edf", file_sha256(encoder))
     assert (about["n_left_out"], about["left_out"]["flat"]) == (1, 1)
-    assert str(done.counts) == "3 windows; left out 1: 1 flat"
+    assert str(done.counts) == "3 windows; left out 1 (1 flat)"
 
 
 def test_rejected_windows_are_kept_with_their_flags_if_asked(folder: Path, encoder: Path) -> None:

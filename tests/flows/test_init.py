@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -70,12 +71,62 @@ def test_a_folder_that_cannot_be_written_is_refused_with_a_way_out(
         init_folder(Path("mine"))
 
 
+@pytest.fixture
+def read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of two recordings that this process takes for read-only."""
+    for name in ("a.edf", "b.edf"):
+        write_edf(tmp_path / "theirs" / name, {"ECG": beats(12)})
+    access = os.access
+    monkeypatch.setattr(
+        "flows.init.os.access",
+        lambda path, mode: access(path, mode) and (path, mode) != (Path("theirs"), os.W_OK),
+    )
+    return tmp_path / "theirs"
+
+
+def test_of_a_read_only_folder_the_table_is_in_the_working_folder(
+    tmp_path: Path, read_only: Path
+) -> None:
+    result = deaps("init", "theirs")
+    assert result.exit_code == 0, result.output
+    assert sorted(path.name for path in read_only.iterdir()) == ["a.edf", "b.edf"]
+    (tmp_path / "subjects.csv").write_text("file;subject;visit\na;P1;1\nb;P1;2\n")
+    settings = load_settings()
+    assert settings.cohort.subjects == Path("subjects.csv")
+    run(settings)
+    people = ask(settings, "SELECT name, subject, visit FROM recordings ORDER BY name")
+    assert people == [("a.edf", "P1", 1), ("b.edf", "P1", 2)]
+
+
+def test_a_changed_table_outside_the_folder_is_read_again(tmp_path: Path, read_only: Path) -> None:
+    deaps("init", "theirs")
+    settings = load_settings()
+    run(settings)
+    (tmp_path / "subjects.csv").write_text("file,subject\na,P1\nb,P2\n")
+    run(settings)
+    assert ask(settings, "SELECT subject FROM recordings ORDER BY name") == [("P1",), ("P2",)]
+
+
+@pytest.mark.usefixtures("read_only")
+def test_a_kept_configuration_gets_its_table_by_an_option(tmp_path: Path) -> None:
+    (tmp_path / "deaps.toml").write_text("[data]\n")
+    wanted = "deaps scan --set data.folder=theirs --set cohort.subjects=subjects.csv"
+    assert wanted in deaps("init", "theirs").output
+
+
+@pytest.mark.usefixtures("read_only")
+def test_a_table_that_is_not_where_the_settings_say_stops_every_command() -> None:
+    result = deaps("scan", "--set", "data.folder=theirs", "--set", "cohort.subjects=gone.csv")
+    assert result.exit_code == 2
+    assert "no table of subjects at gone.csv; change cohort.subjects" in result.output
+
+
 def test_signal_files_without_a_header_are_named(tmp_path: Path) -> None:
     write_record(tmp_path / "mine", "r1", {"II": beats(12, 360)})
     (tmp_path / "mine/lonely.mat").write_bytes(b"x")
     output = deaps("init", "mine").output
-    assert "1 recordings below mine: 1 WFDB" in output
-    assert "1 signal files have no .hea header and are not read, e.g. lonely.mat" in output
+    assert "1 recording below mine: 1 WFDB" in output
+    assert ".hea header, which are not read: 1, e.g. lonely.mat" in output
 
 
 def test_headers_that_name_people_leave_no_trace(tmp_path: Path) -> None:
@@ -102,8 +153,8 @@ def test_scan_prints_what_it_understood_and_what_not(tmp_path: Path) -> None:
         "3 rows, separated by semicolons",
         "sex: M = male (1); 2, W = female (2)",
         "visits: baseline = 2, follow-up = 3",
-        "1 rows name no file here, e.g. row 4",
-        "1 recording has no row and count as subjects of their own: c.edf",
+        "1 row names no file here, e.g. row 4",
+        "1 recording has no row and counts as a subject of its own: c.edf",
     ):
         assert text in output
 

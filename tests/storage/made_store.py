@@ -85,10 +85,12 @@ def write_recording(
     return write_window_file(path, make_columns(n, **columns), make_signal(n, seed), row)
 
 
-def publish_rows(root: Path, rows: list[RecordingRow]) -> Snapshot:
+def publish_rows(root: Path, rows: list[RecordingRow], *, synthetic: bool = False) -> Snapshot:
     """Publish rows with the data sets they name."""
     names = sorted({row.dataset for row in rows})
-    datasets = [DatasetRow(name, fingerprint="f", scanned_at_ns=7) for name in names]
+    datasets = [
+        DatasetRow(name, fingerprint="f", scanned_at_ns=7, synthetic=synthetic) for name in names
+    ]
     return publish(root, rows, datasets=datasets, settings=SETTINGS)
 
 

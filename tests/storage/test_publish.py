@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import re
 import resource
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import threading
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 
 from storage import DatasetRow, RecordingRow, Snapshot, check_store, open_index
 from storage.errors import DeapsError
+from storage.index import build
 from storage.index.check import PublicationError
 from storage.index.published import read_rows
 from storage.locking.locks import publisher_lock
@@ -319,6 +322,25 @@ def test_a_killed_publisher_leaves_a_whole_index_and_no_lock(
         publisher.stdout.close()
         assert fetch(root, "SELECT count(*) FROM recordings")[0][0] in (1, 4)
         publish_rows(root, rows)
+
+
+def without_synthetic_runs(name: str) -> str:
+    """Return the SQL of the version before runs said whether their data were synthetic."""
+    text = (resources.files("storage.index") / "sql" / name).read_text()
+    return re.sub(r"config JSON,\n *synthetic BOOLEAN", "config JSON", text)
+
+
+def test_an_index_without_newer_columns_gets_them_at_the_next_publication(
+    root: Path, rows: list[RecordingRow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = "SELECT column_name FROM (DESCRIBE runs)"
+    with monkeypatch.context() as older:
+        older.setattr(build, "_sql", without_synthetic_runs)
+        publish_rows(root, rows)
+    assert ("synthetic",) not in fetch(root, columns)
+    assert publish_rows(root, rows).rebuilt
+    assert ("synthetic",) in fetch(root, columns)
+    assert not publish_rows(root, rows).rebuilt
 
 
 def test_an_index_of_another_version_is_kept_and_named(

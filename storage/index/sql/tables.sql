@@ -142,7 +142,8 @@ CREATE TABLE runs (
     started_at TIMESTAMP,              -- UTC
     finished_at TIMESTAMP,             -- UTC
     iterations BIGINT,
-    config JSON
+    config JSON,
+    synthetic BOOLEAN                  -- some of its data were; NULL in runs of older versions
 );
 
 CREATE TABLE results (

@@ -14,7 +14,7 @@ from tests.storage.made_store import make_row, publish_rows, write_recording
 WINDOWS = 40
 
 
-def make_training_store(root: Path, subjects: int = 5) -> Path:
+def make_training_store(root: Path, subjects: int = 5, *, synthetic: bool = False) -> Path:
     rows = []
     for subject in range(subjects):
         for visit in (1, 2):
@@ -23,7 +23,7 @@ def make_training_store(root: Path, subjects: int = 5) -> Path:
             rows.append(
                 write_recording(root, row, WINDOWS, seed=10 * subject + visit, quality=quality)
             )
-    publish_rows(root, rows)
+    publish_rows(root, rows, synthetic=synthetic)
     return root
 
 

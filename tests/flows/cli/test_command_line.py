@@ -50,6 +50,24 @@ def test_no_command_is_missing_here_or_in_the_readme() -> None:
     assert [c for c in COMMANDS if not re.search(rf"deaps {c}\b", text)] == []
 
 
+def page(*arguments: str) -> list[str]:
+    """Return the lines of a help page on a screen of 80 columns."""
+    return CliRunner(env={"COLUMNS": "80"}).invoke(app, [*arguments, "-h"]).output.splitlines()
+
+
+def test_the_list_of_commands_has_every_description_in_full() -> None:
+    assert [line for line in page() if line.endswith("...")] == [
+        "Usage: deaps [OPTIONS] COMMAND [ARGS]..."
+    ]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_example_is_one_line_to_copy(command: str) -> None:
+    lines = page(command)
+    (place,) = [n for n, line in enumerate(lines) if line.startswith("  Example: deaps")]
+    assert lines[place + 1] == ""
+
+
 def test_every_line_of_help_fits_eighty_columns() -> None:
     pages = {name: CliRunner(env={"COLUMNS": "80"}).invoke(app, [name, "-h"]) for name in COMMANDS}
     assert [name for name, page in pages.items() if page.exit_code != 0] == []

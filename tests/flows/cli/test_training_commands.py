@@ -127,7 +127,7 @@ def test_export_writes_onnx(tmp_path: Path, encoder: Path) -> None:
 
 @pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_train_leaves_a_run_in_the_index(tmp_path: Path, processes: int) -> None:
-    make_training_store(tmp_path / "store", subjects=4)
+    make_training_store(tmp_path / "store", subjects=4, synthetic=True)
     wanted = [*FEW_STEPS, f"execution.processes_per_node={processes}"]
     sets = [argument for setting in wanted for argument in ("--set", setting)]
     done = subprocess.run(
@@ -141,10 +141,11 @@ def test_train_leaves_a_run_in_the_index(tmp_path: Path, processes: int) -> None
     )
     assert done.returncode == 0, done.stderr
     with duckdb.connect(tmp_path / "store/index.duckdb", read_only=True) as index:
-        ((method, iterations, same),) = index.execute(
-            "SELECT method, iterations, snapshot = snapshot_id FROM runs, snapshot"
+        (run,) = index.execute(
+            "SELECT method, iterations, snapshot = snapshot_id, synthetic FROM runs, snapshot"
         ).fetchall()
-    assert (method, iterations, same) == ("byol", 2, True)
+    assert run == ("byol", 2, True, True)
+    assert done.stdout.endswith("synthetic data, no person was recorded\n")
     (record,) = (tmp_path / "store/runs").glob("*/run.json")
     assert json.loads(record.read_text())["processes"] == processes
 

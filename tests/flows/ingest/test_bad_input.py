@@ -340,8 +340,8 @@ def test_visit_that_is_no_number_is_a_warning(tmp_path: Path, visit: str) -> Non
     run(settings)
     assert one(settings, "SELECT visit FROM recordings") == 1
     warnings = str(one(settings, "SELECT warnings FROM datasets"))
-    assert "visits are not 1 to 10,000" in warnings
-    assert "1 rows name no file here" in warnings
+    assert "visits that are not 1 to 10,000: " in warnings
+    assert "1 row names no file here" in warnings
 
 
 def test_quote_that_never_ends_is_a_warning(tmp_path: Path) -> None:

@@ -64,11 +64,32 @@ def test_other_names_of_columns_and_a_decimal_comma_are_understood(tmp_path: Pat
     assert line == SubjectLine("p1", 2, None, Sex.FEMALE, 63.5)
 
 
+@pytest.mark.parametrize(
+    "head",
+    ["Datei;Patient;Visite;Geschlecht;Alter", "Fichier;Sujet;Visite;Sexe;Âge",
+     "Archivo;Paciente;Visita;Sexo;Edad"],
+)  # fmt: skip
+def test_names_of_columns_in_other_languages_are_understood(tmp_path: Path, head: str) -> None:
+    (tmp_path / "subjects.csv").write_text(f"{head}\na.edf;p1;2;F;63,5\n")
+    table = read_subject_table(tmp_path / "subjects.csv", ["a.edf"])
+    assert table.lines["a.edf"] == SubjectLine("p1", 2, None, Sex.FEMALE, 63.5)
+    assert table.warnings == []
+
+
+def test_a_table_that_names_no_files_says_what_its_first_line_needs(tmp_path: Path) -> None:
+    path = tmp_path / "subjects.csv"
+    path.write_text("Tiedosto;Potilas\na.edf;Anna\n")
+    table = read_subject_table(path, ["a.edf"])
+    assert table.lines == {}
+    assert table.warnings[-1].endswith("must name the columns file, subject, visit, sex, age")
+    assert "Anna" not in "".join(table.warnings)
+
+
 def test_rows_without_a_file_and_files_without_a_row_are_named(tmp_path: Path) -> None:
     path = tmp_path / "subjects.csv"
     path.write_text("file,subject,visit,sex,age\na.edf,p1,1,F,44\nnigth-1.edf,p2,1,F,44\n")
     said = "\n".join(read_subject_table(path, [*RECORDINGS, "night-1.edf"]).warnings)
-    assert "1 rows name no file here, e.g. row 3; did you mean 'night-1.edf'?" in said
+    assert "1 row names no file here, e.g. row 3; did you mean 'night-1.edf'?" in said
     assert "3 recordings have no row and count as subjects of their own: sub/b.hea, sub/c" in said
 
 
@@ -76,8 +97,8 @@ def test_values_that_are_not_read_are_counted_and_not_quoted(tmp_path: Path) -> 
     path = tmp_path / "subjects.csv"
     path.write_text("file,subject,visit,sex,age\na.edf,p1,-3,Anna,Smith\n")
     said = "\n".join(read_subject_table(path, ["a.edf"]).warnings)
-    for what in ("visits are not 1 to 10,000", "sexes are not understood", "ages are not 0 to 130"):
-        assert f"1 {what}" in said
+    for what in ("visits that are not 1 to 10,000", "sexes that are not understood", "130 years"):
+        assert f"{what}: 1, e.g. in row 2" in said
     assert "Anna" not in said
     assert "Smith" not in said
 

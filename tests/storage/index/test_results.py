@@ -20,6 +20,7 @@ RUN = {
     "finished_at": 1_700_000_000,
     "iterations": 300,
     "config": {"batch": 8},
+    "synthetic": True,
     "host": "not a column",
 }
 
@@ -40,7 +41,7 @@ def test_a_run_and_its_results_enter_the_index(root: Path, rows: list[RecordingR
         (run,) = index.execute("FROM runs").fetchall()
         (result,) = index.execute("FROM results").fetchall()
     assert run[:4] == ("r-1", "deaps", "abc", datetime(2026, 11, 1, 10))
-    assert (run[5], json.loads(run[6])) == (300, {"batch": 8})
+    assert (run[5], json.loads(run[6]), run[7]) == (300, {"batch": 8}, True)
     assert result[:11] == ("x", "r-1", None, None, None, "auc", 0.9, None, None, 7, None)
     assert set(result[11:]) == {None}
 
@@ -65,6 +66,12 @@ def test_runs_change_the_index_but_not_the_snapshot_id(
     assert second.rebuilt
     assert second.snapshot_id == first.snapshot_id
     assert not publish_rows(root, rows).rebuilt
+
+
+def test_a_run_of_an_older_version_does_not_say_whether_data_were_synthetic(root: Path) -> None:
+    write_run(root, "r-1", json.dumps({"method": "deaps"}))
+    (run,) = collect_runs_and_results(root).runs
+    assert run["synthetic"] is None
 
 
 @pytest.mark.parametrize(
