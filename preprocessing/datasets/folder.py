@@ -233,9 +233,17 @@ def _wfdb_files(root: Path, header: str) -> Iterator[tuple[str, SourceRole]]:
         return
     for name in names:
         path = str(folder / name)
-        if (root / path).is_file():
+        if _is_file(root / path):
             is_header = name.endswith(".hea")
             yield path, SourceRole.HEADER if is_header else SourceRole.SIGNAL
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether there is such a file; a header may name one that no disk can hold."""
+    try:
+        return path.is_file()
+    except OSError:  # the name is too long, for example
+        return False
 
 
 def _segment_names(header: Path) -> Iterator[str]:

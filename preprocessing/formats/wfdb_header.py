@@ -130,12 +130,24 @@ def header_lines(path: Path) -> list[str]:
 
 def safe_file_name(name: str) -> str:
     """Return the name of a signal file below the header's folder; refuse any other place."""
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or "\0" in name:
+    if not is_below(name):
         raise UnreadableRecordingError(
             "signal file: the header names a file outside its own folder; put it beside the header"
         )
     return name
+
+
+def is_below(name: str) -> bool:
+    """Return whether a header's name of a file stays below the header's own folder."""
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts and "\0" not in name
+
+
+def segment_file_name(name: str) -> str:
+    """Return the file name of a segment's header; the names of segments have no folders."""
+    if "/" in name:
+        raise UnreadableRecordingError("segments: the name of one has a folder, as none may have")
+    return f"{safe_file_name(name)}.hea"
 
 
 def _rate(text: str) -> float:

@@ -15,8 +15,10 @@ from preprocessing.formats.wfdb_header import (
     GAP,
     WfdbHeader,
     WfdbSignal,
+    is_below,
     read_wfdb_header,
     safe_file_name,
+    segment_file_name,
 )
 from preprocessing.formats.wfdb_samples import (
     COMPRESSED,
@@ -81,20 +83,21 @@ def header_comments(header_path: Path) -> list[str]:
 def signal_file_names(header_path: Path) -> tuple[str, ...]:
     """Return the files that a header names, each once, in order: signal files or segments.
 
-    A segment is named by its header, followed by its own signal files.
+    A segment is named by its header, followed by its own signal files. A file outside the header's
+    folder is left out: nobody may open it, also not to hash it.
     """
     header = read_wfdb_header(header_path)
     names = [signal.file for signal in header.signals]
     for segment in segment_headers(header_path):
         names.append(segment.name)
         names += [signal.file for signal in read_wfdb_header(segment).signals]
-    return tuple(dict.fromkeys(name for name in names if name != GAP))
+    return tuple(dict.fromkeys(name for name in names if name != GAP and is_below(name)))
 
 
 def segment_headers(header_path: Path) -> list[Path]:
     """Return the headers of a record's segments that are there."""
     segments = read_wfdb_header(header_path).segments
-    paths = (header_path.with_name(f"{safe_file_name(name)}.hea") for name, _ in segments)
+    paths = (header_path.with_name(segment_file_name(name)) for name, _ in segments)
     return [path for path in paths if path.is_file()]
 
 
@@ -271,7 +274,7 @@ def _read_segment(
     name, length = segment
     if name == GAP or length == 0:  # a length of 0 describes the layout alone
         return length, None
-    path = header_path.with_name(f"{safe_file_name(name)}.hea")
+    path = header_path.with_name(segment_file_name(name))
     header = read_wfdb_header(path)
     if header.segments or header.fs != fs:
         raise UnreadableRecordingError(
@@ -282,7 +285,12 @@ def _read_segment(
     except UnreadableRecordingError:
         return length, None
     raw = _read_lead(path, replace(header, n_samples=length), index)
-    return raw, note
+    return replace(raw, signal=_padded(raw.signal, length)), note
+
+
+def _padded(signal: NDArray[np.float32], length: int) -> NDArray[np.float32]:
+    """Return a segment with NaN for what is missing: the segments after it keep their times."""
+    return np.pad(signal, (0, length - signal.size), constant_values=np.nan)
 
 
 def _joined(fs: float, pieces: list[RawRecording | int]) -> RawRecording:
