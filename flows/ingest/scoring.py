@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from flows.ingest.job import Job, stat_source
-from flows.monitoring.event_log import describe_error
+from flows.ingest.reasons import reason
 from preprocessing.recording import FoundRecording
 from storage.digest import digest_of, file_sha256
 from storage.index.published import PublishedSources
@@ -109,5 +109,5 @@ def _read(
             job.root, recording, duration_s=duration_s, truncated=truncated
         )
     except Exception as error:  # whatever a reader raises concerns this scoring alone
-        return None, (f"scoring cannot be read: {describe_error(error)}",)
+        return None, (f"scoring cannot be read: {reason(error)}",)
     return scoring, scoring.notes if scoring else ()

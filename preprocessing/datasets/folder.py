@@ -159,12 +159,10 @@ def _event_warnings(root: Path) -> list[str]:
     drafts, warnings = read_epoch_table(root / EVENTS_NAME)
     paths = _paths(root)
     others = drafts.keys() - set(paths)
-    unknown = sorted(n for n in others if not any(same_file(n, path) for path in paths))
-    if unknown:
-        warnings = [
-            *warnings,
-            f"{EVENTS_NAME}: {len(unknown)} files are not here, e.g. {unknown[0]!r}",
-        ]
+    unknown = [n for n in others if not any(same_file(n, path) for path in paths)]
+    if unknown:  # not quoted: where columns are out of place, they may be names of people
+        are = "name is no file" if len(unknown) == 1 else "names are no files"
+        warnings = [*warnings, f"{EVENTS_NAME}: {len(unknown):,} {are} here"]
     return warnings
 
 
