@@ -20,7 +20,7 @@ from deaps.embedding_file import (
 from flows.config import Settings
 from flows.embed_picture import QUALITIES, draw_recording
 from flows.ingest.publication import result_settings
-from flows.ingest.recording import reason
+from flows.ingest.reasons import reason
 from preprocessing.chain import ProcessedRecording, process
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.folder import read_file

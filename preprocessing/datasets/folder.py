@@ -182,7 +182,7 @@ def _scoring_draft(root: Path, recording: FoundRecording) -> ScoringDraft | None
 def read_file(path: Path, channels: tuple[str, ...]) -> RawRecording:
     """Return the ECG lead of one file with the reader of its format, which its suffix names."""
     match path.suffix.lower():
-        case ".edf":
+        case ".edf" | ".bdf":
             from preprocessing.formats.edf import read_edf_lead
 
             return read_edf_lead(path, channels)
@@ -253,11 +253,18 @@ def _segment_names(header: Path) -> Iterator[str]:
 
 
 def _brainvision_files(root: Path, path: str) -> Iterator[tuple[str, SourceRole]]:
-    if path.lower().endswith(".vhdr"):
-        for suffix in (".eeg", ".dat", ".vmrk"):
-            companion = str(PurePosixPath(path).with_suffix(suffix))
-            if (root / companion).is_file():
-                yield companion, SourceRole.ANNOTATION if suffix == ".vmrk" else SourceRole.SIGNAL
+    from preprocessing.formats.brainvision import named_files
+
+    if not path.lower().endswith(".vhdr"):
+        return
+    try:
+        names = named_files(root / path)
+    except (OSError, UnreadableRecordingError):  # reading it will say so
+        return
+    for key, name in names.items():
+        companion = str(PurePosixPath(path).parent / name)
+        if _is_file(root / companion):
+            yield companion, SourceRole.SIGNAL if key == "DataFile" else SourceRole.ANNOTATION
 
 
 def _read_wfdb(path: Path, channels: tuple[str, ...]) -> RawRecording:
