@@ -24,6 +24,7 @@ from flows.ingest.job import Job, printable, stat_source
 from preprocessing.channels import ECG_ALIASES, NO_CHANNEL
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.walk import accounting_links
+from preprocessing.plausibility import reading_memory
 from preprocessing.recording import FoundRecording
 from preprocessing.subject_columns import check_column_name
 from storage.cycle_collector import cycle_collector_paused
@@ -169,14 +170,15 @@ def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False
             store,
             settings.signal,
             settings.quality,
-            reading_bytes=int(settings.execution.recording_megabytes * 1e6),
+            reading_bytes=settings.execution.recording_bytes,
         )
         for name, root in roots.items()
         if not only or name in only
     ]
     columns = settings.cohort.columns
-    _check_columns(columns, roots)
-    scanned = [_scan_dataset(job, published, verify, roots.values(), columns) for job in jobs]
+    with reading_memory(settings.execution.recording_bytes):
+        _check_columns(columns, roots)
+        scanned = [_scan_dataset(job, published, verify, roots.values(), columns) for job in jobs]
     return Scan(scanned, published, identity)
 
 

@@ -24,6 +24,8 @@ _HEADER = "WFDB header: "
 _CLOCK = re.compile(r"(\d{1,2}:){0,2}\d{1,2}(\.\d*)?")
 _DAY_S = 86_400
 _MOST_SIGNALS = 10_000
+_MOST_BYTES = 16 << 20
+"""Of a header: 100,000 segments take 3 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +125,17 @@ def _clock(fields: list[str]) -> float | None:
 
 def header_lines(path: Path) -> list[str]:
     """Return the lines of a header that are neither empty nor comments."""
-    text = path.read_text(encoding="latin-1")
-    lines = [line.strip() for line in re.split(r"[\r\n]+", text)]
+    lines = [line.strip() for line in re.split(r"[\r\n]+", header_text(path))]
     return [line for line in lines if line and not line.startswith("#")]
+
+
+def header_text(path: Path) -> str:
+    """Return the text of a header file, comments and all."""
+    if path.stat().st_size > _MOST_BYTES:
+        raise UnreadableRecordingError(
+            f"not a WFDB header: it has more than {_MOST_BYTES >> 20} MB"
+        )
+    return path.read_text(encoding="latin-1")
 
 
 def safe_file_name(name: str) -> str:

@@ -15,6 +15,7 @@ from preprocessing.formats.wfdb_header import (
     GAP,
     WfdbHeader,
     WfdbSignal,
+    header_text,
     is_below,
     read_wfdb_header,
     safe_file_name,
@@ -28,11 +29,13 @@ from preprocessing.formats.wfdb_samples import (
     read_frames,
 )
 from preprocessing.plausibility import (
+    READING_BYTES_PER_SAMPLE,
     Claims,
     check_claims,
     checksum_note,
     initial_note,
     length_note,
+    require_memory,
 )
 from preprocessing.recording import RawRecording, RhythmChange, UnreadableRecordingError
 from preprocessing.rhythm import rhythm_changes
@@ -76,7 +79,7 @@ def read_rhythms(stem: Path, fs: float) -> tuple[tuple[RhythmChange, ...], tuple
 
 def header_comments(header_path: Path) -> list[str]:
     """Return the comment lines of a header, without their ``#``."""
-    lines = header_path.read_text(encoding="latin-1").splitlines()
+    lines = header_text(header_path).splitlines()
     return [line[1:].strip() for line in lines if line.startswith("#")]
 
 
@@ -134,6 +137,8 @@ def _read_lead(header_path: Path, header: WfdbHeader, index: int) -> RawRecordin
     per_unit, unit_note = millivolts_per(unit)
     if signal.fmt in COMPRESSED:
         present = header.n_samples or 0  # these files check their own length
+        n_all = sum(other.samples_per_frame for other in header.signals)
+        require_memory(present * n_all * READING_BYTES_PER_SAMPLE)  # the library decodes them all
     else:
         present = count_frames(file.path, file.signal, file.per_frame)
         _check_format(file, header.n_samples)
