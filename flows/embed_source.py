@@ -20,12 +20,12 @@ from deaps.embedding_file import (
 from flows.config import Settings
 from flows.embed_picture import QUALITIES, draw_recording
 from flows.ingest.publication import result_settings
-from flows.ingest.recording import reason
+from flows.ingest.reasons import reason
 from preprocessing.chain import ProcessedRecording, process
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.folder import read_file
 from preprocessing.own_files.recordings import recordings_at
-from preprocessing.plausibility import check_recording
+from preprocessing.plausibility import check_recording, reading_memory
 from preprocessing.recording import FoundRecording, RawRecording, UnreadableRecordingError
 from storage.config import Normalisation
 from storage.digest import file_sha256
@@ -247,7 +247,8 @@ def _processed(
 ) -> tuple[RawRecording, ProcessedRecording]:
     path = root / recording.files[0][0]
     try:
-        raw = check_recording(read_file(path, settings.signal.labels()))
+        with reading_memory(settings.execution.recording_bytes):
+            raw = check_recording(read_file(path, settings.signal.labels()))
         return raw, process(raw, signal=settings.signal, quality=settings.quality)
     except Exception as error:  # whatever a reader raises concerns the file
         raise UnreadableRecordingError(f"{path}: {reason(error)}") from None

@@ -15,6 +15,8 @@ from storage.layout import TEMPORARY_SUFFIX
 def replacing(path: Path, *, mode: int | None = None, fsync_folder: bool = True) -> Iterator[Path]:
     """Yield a temporary path beside ``path``, and rename it to ``path`` at the end.
 
+    ``mode`` takes permissions away and gives none.
+
     If the block raises, the temporary file is removed and ``path`` stays as it was. A killed
     process leaves only the temporary file, which readers ignore and ``deaps gc`` removes.
     Without ``fsync_folder`` a power cut soon after may lose the new name, but it never leaves
@@ -25,8 +27,8 @@ def replacing(path: Path, *, mode: int | None = None, fsync_folder: bool = True)
     temporary = path.with_name(f".{path.name[:80]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
     try:
         yield temporary
-        if mode is not None:
-            temporary.chmod(mode)
+        if mode is not None:  # the umask has decided who may read it
+            temporary.chmod(temporary.stat().st_mode & mode)
         fsync_path(temporary)
         temporary.replace(path)
     except BaseException as error:

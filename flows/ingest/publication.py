@@ -9,6 +9,7 @@ from typing import Any
 from flows.config import Settings
 from flows.ingest.scan import DatasetScan, Scan
 from flows.ingest.scoring import Rescoring
+from preprocessing.plausibility import reading_memory
 from preprocessing.recording import CohortTables, Facts, FoundRecording
 from storage.cycle_collector import cycle_collector_paused
 from storage.index.identity import RecordingKey
@@ -48,7 +49,8 @@ def publish_scan(
     for dataset in by_dataset.values():
         tables = read_tables(dataset)
         rows += _dataset_rows(dataset, published | new, tables)
-        found, warnings = _subject_rows(dataset, settings.cohort.columns)
+        with reading_memory(dataset.job.reading_bytes):
+            found, warnings = _subject_rows(dataset, settings.cohort.columns)
         subjects += found
         datasets.append(_dataset_row(dataset, tables, warnings))
     return publish(
@@ -68,7 +70,8 @@ def read_tables(dataset: DatasetScan) -> CohortTables:
     """
     job = dataset.job
     try:
-        tables, files = job.reader.tables(job.root), job.reader.table_files(job.root)
+        with reading_memory(job.reading_bytes):
+            tables, files = job.reader.tables(job.root), job.reader.table_files(job.root)
     except Exception as error:  # whatever a reader raises concerns this data set alone
         cause = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
         return CohortTables({}, warnings=(f"tables are damaged or cannot be opened{cause}",))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from flows.ingest.job import Job, printable, stat_source
+from flows.ingest.reasons import reason
 from flows.ingest.scoring import add_scoring
 from preprocessing.chain import ProcessedRecording, process
 from preprocessing.channels import NO_CHANNEL, canonical
@@ -31,8 +31,6 @@ from storage.schema import (
     WindowColumns,
 )
 from storage.windows.file import WindowFileError, check_pages, read_recording_row, write_window_file
-
-_REASON_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,27 +99,6 @@ def _process(
     if job.reader.reads_channels and job.is_added(raw.channel):
         row = replace(row, digest=_digest(row, raw.channel))
     return _describe(row, raw, processed), processed
-
-
-def reason(error: Exception) -> str:
-    """Return why a recording is set aside, in words that a person understands.
-
-    The text of a library's error is left out: it may quote what stands in a header.
-    """
-    match error:
-        case UnreadableRecordingError():
-            text = str(error)
-        case FileNotFoundError():
-            text = "file vanished between scan and read"
-        case PermissionError():
-            text = "no permission to read the file"
-        case MemoryError():
-            text = "not enough memory to read the file"
-        case OSError() if error.errno is not None:
-            text = f"cannot be read: {os.strerror(error.errno)}"
-        case _:
-            text = "damaged: its content is none that a reader of its format expects"
-    return text[:_REASON_LENGTH]
 
 
 def _sources(root: Path, recording: FoundRecording) -> tuple[SourceFile, ...]:

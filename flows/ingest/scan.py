@@ -25,6 +25,7 @@ from preprocessing.channels import ECG_ALIASES, NO_CHANNEL
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.walk import accounting_links
 from preprocessing.own_files.subject_table import TABLE_NAMES
+from preprocessing.plausibility import reading_memory
 from preprocessing.recording import FoundRecording
 from preprocessing.subject_columns import check_column_name
 from storage.cycle_collector import cycle_collector_paused
@@ -170,15 +171,16 @@ def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False
             store,
             settings.signal,
             settings.quality,
-            reading_bytes=int(settings.execution.recording_megabytes * 1e6),
+            reading_bytes=settings.execution.recording_bytes,
         )
         for name, root in roots.items()
     ]
     columns = settings.cohort.columns
     _check_subjects(settings)
-    _check_columns(columns, jobs)
     wanted = [job for job in jobs if not only or job.dataset in only]
-    scanned = [_scan_dataset(job, published, verify, roots.values(), columns) for job in wanted]
+    with reading_memory(settings.execution.recording_bytes):
+        _check_columns(columns, jobs)
+        scanned = [_scan_dataset(job, published, verify, roots.values(), columns) for job in wanted]
     return Scan(scanned, published, identity)
 
 

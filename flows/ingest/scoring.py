@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from flows.ingest.job import Job, stat_source
-from flows.monitoring.event_log import describe_error
+from flows.ingest.reasons import reason
+from preprocessing.plausibility import reading_memory
 from preprocessing.recording import FoundRecording
 from storage.digest import digest_of, file_sha256
 from storage.index.published import PublishedSources
@@ -105,9 +106,10 @@ def _read(
     job: Job, recording: FoundRecording, duration_s: float, *, truncated: bool
 ) -> tuple[Scoring | None, tuple[str, ...]]:
     try:
-        scoring = job.reader.scoring(
-            job.root, recording, duration_s=duration_s, truncated=truncated
-        )
+        with reading_memory(job.reading_bytes):
+            scoring = job.reader.scoring(
+                job.root, recording, duration_s=duration_s, truncated=truncated
+            )
     except Exception as error:  # whatever a reader raises concerns this scoring alone
-        return None, (f"scoring cannot be read: {describe_error(error)}",)
+        return None, (f"scoring cannot be read: {reason(error)}",)
     return scoring, scoring.notes if scoring else ()

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -171,15 +171,27 @@ def end_stray_servers() -> list[int]:
     """
     ended = []
     for note in _notes().glob("[0-9]*"):
-        server, owner = int(note.name), int(note.read_text())
-        if command_words(owner):
-            continue
-        note.unlink(missing_ok=True)
-        command = " ".join(command_words(server))
-        if any(mark in command for mark in _SERVER_MARKS):
-            os.kill(server, signal.SIGTERM)
-            ended.append(server)
+        # Another command that starts now may take the note, or end the server, before us.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            server, owner = int(note.name), _owner(note)
+            if owner is not None and command_words(owner):
+                continue
+            note.unlink()
+            if owner is not None and _is_server(server):
+                os.kill(server, signal.SIGTERM)
+                ended.append(server)
     return ended
+
+
+def _owner(note: Path) -> int | None:
+    """Return the pid in a note; None if it holds none, as after a loss of power."""
+    text = note.read_text(encoding="ascii", errors="replace").strip()
+    return int(text) if text.isdecimal() else None
+
+
+def _is_server(pid: int) -> bool:
+    command = " ".join(command_words(pid))
+    return any(mark in command for mark in _SERVER_MARKS)
 
 
 def prefect_home() -> Path:

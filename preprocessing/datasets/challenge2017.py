@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from preprocessing.cohort_csv import table_bytes
 from preprocessing.datasets.interface import DataSet
 from preprocessing.datasets.registry import register
 from preprocessing.datasets.walk import list_files, list_folders
@@ -24,6 +25,9 @@ _LABEL_FILES = ("REFERENCE-v3.csv", "REFERENCE.csv")
 _LABEL_LINE = re.compile(
     r'\s*"?([^",]*/)?(?P<record>[^",/]+?)"?\s*,\s*"?(?P<label>[^",]*)"?\s*(,.*)?'
 )
+_LONGEST_LINE = 1000
+"""A longer line is damage; the pattern would take hours for some."""
+
 _RHYTHMS = {"N": "N", "A": "AFIB", "O": "O", "~": "~"}
 """The classes, in the rhythm codes of PhysioNet's annotations where they mean the same."""
 
@@ -127,7 +131,11 @@ def _labels(root: Path) -> tuple[dict[str, str], str | None, list[str]]:
         if (path := _label_file(root, folder)) is None:
             continue
         source = path.name
-        read, n_damaged = _read_labels(path)
+        try:
+            read, n_damaged = _read_labels(path)
+        except UnreadableRecordingError as error:  # it would take too much memory
+            warnings.append(f"{path.name}: not read: {error}")
+            continue
         labels |= read
         if n_damaged:
             warnings.append(f"{path.name}: {n_damaged:,} lines are damaged: not read")
@@ -142,8 +150,9 @@ def _read_labels(path: Path) -> tuple[dict[str, str], int]:
     Each line is read by itself: an open quote would hide all the lines after it.
     """
     labels, n_damaged = {}, 0
-    for line in path.read_text(encoding="utf-8-sig", errors="replace").splitlines():
-        if match := _LABEL_LINE.fullmatch(line):
+    text = table_bytes(path, n_columns=2).decode("utf-8-sig", "replace")
+    for line in map(str.strip, text.splitlines()):
+        if len(line) <= _LONGEST_LINE and (match := _LABEL_LINE.fullmatch(line)):
             labels[match["record"]] = match["label"].strip()
         elif line.strip(" ,"):
             n_damaged += 1

@@ -179,12 +179,10 @@ def _event_warnings(root: Path) -> list[str]:
     drafts, warnings = read_epoch_table(root / EVENTS_NAME)
     paths = _paths(root)
     others = drafts.keys() - set(paths)
-    unknown = sorted(n for n in others if not any(same_file(n, path) for path in paths))
-    if unknown:
-        warnings = [
-            *warnings,
-            f"{EVENTS_NAME}: {len(unknown)} files are not here, e.g. {unknown[0]!r}",
-        ]
+    unknown = [n for n in others if not any(same_file(n, path) for path in paths)]
+    if unknown:  # not quoted: where columns are out of place, they may be names of people
+        are = "name is no file" if len(unknown) == 1 else "names are no files"
+        warnings = [*warnings, f"{EVENTS_NAME}: {len(unknown):,} {are} here"]
     return warnings
 
 
@@ -204,7 +202,7 @@ def _scoring_draft(root: Path, recording: FoundRecording) -> ScoringDraft | None
 def read_file(path: Path, channels: tuple[str, ...]) -> RawRecording:
     """Return the ECG lead of one file with the reader of its format, which its suffix names."""
     match path.suffix.lower():
-        case ".edf":
+        case ".edf" | ".bdf":
             from preprocessing.formats.edf import read_edf_lead
 
             return read_edf_lead(path, channels)
@@ -243,9 +241,17 @@ def _wfdb_files(root: Path, header: str) -> Iterator[tuple[str, SourceRole]]:
         return
     for name in names:
         path = str(folder / name)
-        if (root / path).is_file():
+        if _is_file(root / path):
             is_header = name.endswith(".hea")
             yield path, SourceRole.HEADER if is_header else SourceRole.SIGNAL
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether there is such a file; a header may name one that no disk can hold."""
+    try:
+        return path.is_file()
+    except OSError:  # the name is too long, for example
+        return False
 
 
 def _segment_names(header: Path) -> Iterator[str]:
@@ -257,11 +263,18 @@ def _segment_names(header: Path) -> Iterator[str]:
 
 
 def _brainvision_files(root: Path, path: str) -> Iterator[tuple[str, SourceRole]]:
-    if path.lower().endswith(".vhdr"):
-        for suffix in (".eeg", ".dat", ".vmrk"):
-            companion = str(PurePosixPath(path).with_suffix(suffix))
-            if (root / companion).is_file():
-                yield companion, SourceRole.ANNOTATION if suffix == ".vmrk" else SourceRole.SIGNAL
+    from preprocessing.formats.brainvision import named_files
+
+    if not path.lower().endswith(".vhdr"):
+        return
+    try:
+        names = named_files(root / path)
+    except (OSError, UnreadableRecordingError):  # reading it will say so
+        return
+    for key, name in names.items():
+        companion = str(PurePosixPath(path).parent / name)
+        if _is_file(root / companion):
+            yield companion, SourceRole.SIGNAL if key == "DataFile" else SourceRole.ANNOTATION
 
 
 def _read_wfdb(path: Path, channels: tuple[str, ...]) -> RawRecording:

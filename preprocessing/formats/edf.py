@@ -1,8 +1,9 @@
-"""EDF files: the header is checked before any sample is read.
+"""EDF and BDF files: the header is checked before any sample is read.
 
 Libraries accept truncated files, trailing bytes and absurd calibrations without an error, so the
 header is parsed and compared with the file's size here, and the one lead is taken from the data
 records. Errors quote no header bytes: where fields are out of place, they may be a patient's name.
+BDF is EDF with another first field and samples of three bytes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from preprocessing.channels import ECG_ALIASES, pick_channel
 from preprocessing.formats.numbers import parse_number
+from preprocessing.formats.three_bytes import signed_24_bits
 from preprocessing.plausibility import (
     READING_BYTES_PER_SAMPLE,
     Claims,
@@ -26,10 +28,12 @@ from preprocessing.plausibility import (
 from preprocessing.recording import MAX_DURATION_S, RawRecording, UnreadableRecordingError
 from preprocessing.units import millivolts_per
 
-_EDF_MAGIC = b"0       "
+_SAMPLE_BYTES = {b"0       ": 2, b"\xffBIOSEMI": 3}
+"""Bytes of a sample by the first field of the file."""
+
 _FIXED_BYTES = 256
-_SAMPLE_BYTES = 2
-_ANNOTATIONS = "EDF Annotations"
+_ANNOTATIONS = ("EDF Annotations", "BDF Annotations")
+_DISCONTINUOUS = (b"EDF+D", b"BDF+D")
 _CLOCK = re.compile(rb"(\d\d)[.:](\d\d)[.:](\d\d)")
 _TIME_KEEPING = re.compile(rb"([+-]\d{1,15}(?:\.\d{1,15})?)\x14")
 _SIGNAL_FIELDS = {
@@ -56,6 +60,7 @@ class EdfHeader:
     digital: tuple[tuple[str, str], ...]
     samples: tuple[int, ...]
     clock_s: float | None = None
+    sample_bytes: int = 2
 
     @property
     def header_bytes(self) -> int:
@@ -65,7 +70,7 @@ class EdfHeader:
     @property
     def record_bytes(self) -> int:
         """Size of one data record over all its signals."""
-        return _SAMPLE_BYTES * sum(self.samples)
+        return self.sample_bytes * sum(self.samples)
 
 
 def parse_edf_header(data: bytes) -> EdfHeader:
@@ -78,8 +83,10 @@ def parse_edf_header(data: bytes) -> EdfHeader:
     """
     if not data:
         raise UnreadableRecordingError("zero length: the file is empty")
-    if data[:8] != _EDF_MAGIC:
-        raise UnreadableRecordingError("not an EDF file: it does not start with EDF's version")
+    if data[:8] not in _SAMPLE_BYTES:
+        raise UnreadableRecordingError(
+            "not an EDF file: it does not start with the version of EDF or BDF"
+        )
     n_signals = _whole(data[252:256], "number of signals")
     if len(data) < _header_bytes(n_signals) or n_signals < 1:
         raise UnreadableRecordingError(f"EDF header: cut short, it announces {n_signals} signals")
@@ -88,13 +95,14 @@ def parse_edf_header(data: bytes) -> EdfHeader:
     return EdfHeader(
         n_records=_whole(data[236:244], "number of data records"),
         record_s=_number(data[244:252], "duration of a data record"),
-        discontinuous=data[192:197] == b"EDF+D",
+        discontinuous=data[192:197] in _DISCONTINUOUS,
         labels=tuple(fields["label"]),
         units=tuple(fields["unit"]),
         physical=tuple(zip(fields["physical_min"], fields["physical_max"], strict=True)),
         digital=tuple(zip(fields["digital_min"], fields["digital_max"], strict=True)),
         samples=tuple(_whole(field, "samples per record") for field in fields["samples"]),
         clock_s=_clock(data[176:184]),
+        sample_bytes=_SAMPLE_BYTES[data[:8]],
     )
 
 
@@ -145,11 +153,11 @@ def _clock(field: bytes) -> float | None:
 
 
 def read_edf_lead(path: Path, aliases: tuple[str, ...] = ECG_ALIASES) -> RawRecording:
-    """Return the ECG lead of an EDF or EDF+ file.
+    """Return the ECG lead of an EDF, EDF+, BDF or BDF+ file.
 
     A file that is shorter than its header announces keeps its whole data records and is marked
     ``truncated``; a record count of -1 is derived from the file's size; dates are not read.
-    The gaps of a discontinuous file (EDF+D) hold NaN.
+    The gaps of a discontinuous file (EDF+D, BDF+D) hold NaN.
     """
     header = read_edf_header(path)
     index, note = pick_channel(header.labels, aliases)
@@ -223,15 +231,24 @@ def _calibration(header: EdfHeader, index: int) -> tuple[float, float, str | Non
 
 def _digital_samples(
     path: Path, header: EdfHeader, index: int, n_records: int
-) -> NDArray[np.int16]:
+) -> NDArray[np.int16] | NDArray[np.int32]:
     """Return the samples of one signal, from each data record in turn."""
-    start = sum(header.samples[:index])
-    shape = (n_records, sum(header.samples))
-    records = np.memmap(path, "<i2", "r", offset=header.header_bytes, shape=shape)
-    return np.ascontiguousarray(records[:, start : start + header.samples[index]]).reshape(-1)
+    data = np.ascontiguousarray(_signal_bytes(path, header, index, n_records)).reshape(-1)
+    return data.view("<i2") if header.sample_bytes == 2 else signed_24_bits(data)
 
 
-def _limits_note(header: EdfHeader, index: int, digital: NDArray[np.int16]) -> str | None:
+def _signal_bytes(path: Path, header: EdfHeader, index: int, n_records: int) -> NDArray[np.uint8]:
+    """Return one signal's part of each data record, mapped from the file."""
+    start = header.sample_bytes * sum(header.samples[:index])
+    length = header.sample_bytes * header.samples[index]
+    shape = (n_records, header.record_bytes)
+    records = np.memmap(path, np.uint8, "r", offset=header.header_bytes, shape=shape)
+    return records[:, start : start + length]
+
+
+def _limits_note(
+    header: EdfHeader, index: int, digital: NDArray[np.int16] | NDArray[np.int32]
+) -> str | None:
     """Return a note where samples lie outside the digital limits that the header gives."""
     low, high = (_number(text, "a digital limit") for text in header.digital[index])
     if low <= digital.min() and digital.max() <= high:
@@ -242,15 +259,12 @@ def _limits_note(header: EdfHeader, index: int, digital: NDArray[np.int16]) -> s
 
 def record_onsets(path: Path, header: EdfHeader, n_records: int) -> NDArray[np.float64]:
     """Return the start of each data record in seconds, from its first time-keeping annotation."""
-    if _ANNOTATIONS not in header.labels:
+    position = next((i for i, label in enumerate(header.labels) if label in _ANNOTATIONS), None)
+    if position is None:
         raise UnreadableRecordingError("EDF+D: no annotation signal, so its records have no times")
-    position = header.labels.index(_ANNOTATIONS)
-    start = _SAMPLE_BYTES * sum(header.samples[:position])
-    length = _SAMPLE_BYTES * header.samples[position]
-    records = np.memmap(
-        path, np.uint8, "r", offset=header.header_bytes, shape=(n_records, header.record_bytes)
+    return np.array(
+        [_onset(row.tobytes()) for row in _signal_bytes(path, header, position, n_records)]
     )
-    return np.array([_onset(row.tobytes()) for row in records[:, start : start + length]])
 
 
 def _onset(annotations: bytes) -> float:

@@ -108,6 +108,7 @@ def _check_inflated(path: Path) -> None:
 
     What a compressed part says of its own size is not believed; it is inflated piece by piece.
     """
+    require_memory(2 * path.stat().st_size)  # a part of it is copied
     data = path.read_bytes()
     position = _VERSION_5_HEADER
     is_version_5 = data[124:128].endswith((b"IM", b"MI"))

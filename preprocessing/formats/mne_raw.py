@@ -1,32 +1,27 @@
-"""BDF, GDF, BrainVision and FIF files, through mne."""
+"""GDF, BrainVision and FIF files, through mne."""
 
 from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from preprocessing.channels import ECG_ALIASES, pick_channel
+from preprocessing.formats.brainvision import named_files
 from preprocessing.plausibility import Claims, check_claims
 from preprocessing.recording import RawRecording, UnreadableRecordingError
+from preprocessing.units import millivolts_per
 
-_MILLIVOLTS_PER_VOLT = np.float32(1e3)
+_MILLIVOLTS_PER_VOLT = 1e3
 
 
 def read_mne_lead(path: Path, aliases: tuple[str, ...] = ECG_ALIASES) -> RawRecording:
     """Return the ECG lead of any file that ``mne.io.read_raw`` reads; only that lead is loaded."""
-    # Imported here: most data sets never need mne.
-    import mne
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            raw = mne.io.read_raw(path, preload=False, verbose="ERROR")
-        except Exception:  # whatever the library raises, its text may quote the header
-            if not path.exists():
-                raise FileNotFoundError from None
-            raise UnreadableRecordingError(_damaged(path)) from None
+        raw = _open(path)
         index, note = pick_channel(raw.ch_names, aliases)
         fs = float(raw.info["sfreq"])
         check_claims(Claims(fs, int(raw.n_times)))
@@ -36,12 +31,44 @@ def read_mne_lead(path: Path, aliases: tuple[str, ...] = ECG_ALIASES) -> RawReco
             raise UnreadableRecordingError(_damaged(path)) from None
     if volts.size == 0:
         raise UnreadableRecordingError("zero length: no samples")
+    scale, unit_note = _scale(raw, raw.ch_names[index])
     return RawRecording(
-        signal=volts.astype(np.float32) * _MILLIVOLTS_PER_VOLT,
+        signal=volts.astype(np.float32) * np.float32(scale),
         fs=fs,
         channel=raw.ch_names[index],
-        notes=(note,) if note else (),
+        notes=tuple(text for text in (note, unit_note) if text),
     )
+
+
+def _open(path: Path) -> Any:
+    """Return a file as mne opens it, without its samples; refuse one that needs files elsewhere."""
+    # Imported here: most data sets never need mne.
+    import mne
+
+    names = named_files(path) if path.suffix.lower() == ".vhdr" else {}
+    try:
+        raw = mne.io.read_raw(path, preload=False, verbose="ERROR")
+    except Exception:  # whatever the library raises, its text may quote the header
+        if not path.exists():
+            raise FileNotFoundError from None
+        raise UnreadableRecordingError(_damaged(path)) from None
+    expected = {each.resolve() for each in (path, *(path.parent / name for name in names.values()))}
+    if not expected.issuperset(Path(file).resolve() for file in raw.filenames if file):
+        # A change of the others would go unnoticed, and each would be read once more by itself.
+        raise UnreadableRecordingError(
+            "parts: it goes on in other files; join them with mne and save them as one file"
+        )
+    return raw
+
+
+def _scale(raw: Any, channel: str) -> tuple[float, str | None]:
+    """Return what turns mne's values into mV, and a note where the unit is unknown.
+
+    mne hands out volts, and takes any unit that it does not know for volts.
+    """
+    unit = getattr(raw, "_orig_units", {}).get(channel)
+    note = millivolts_per(unit)[1] if unit else None
+    return (1.0, note) if note else (_MILLIVOLTS_PER_VOLT, None)
 
 
 def _damaged(path: Path) -> str:

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
+from preprocessing.plausibility import require_memory
 from preprocessing.recording import UnreadableRecordingError
 
 _SKIP, _NUMBER, _AUX = 59, 60, 63
 _DEFINITION = "## "
+_BYTES_PER_BYTE = 70
+"""Memory for each byte of a file: its words as numbers, and a text for every two of them."""
 
 
 def read_annotation_texts(path: Path) -> list[tuple[int, str]]:
@@ -26,6 +29,7 @@ def read_annotation_texts(path: Path) -> list[tuple[int, str]]:
     UnreadableRecordingError
         If the file breaks off, or an annotation stands before the record's start.
     """
+    require_memory(_BYTES_PER_BYTE * path.stat().st_size)
     data = path.read_bytes()
     words = np.frombuffer(data, "<u2", len(data) // 2).tolist()
     texts, sample, at = [], 0, 0
@@ -37,7 +41,7 @@ def read_annotation_texts(path: Path) -> list[tuple[int, str]]:
             at += 2
         elif code == _AUX:
             length = value & 0xFF
-            texts.append((_not_negative(sample), _text(data[2 * at :], length)))
+            texts.append((_not_negative(sample), _text(data[2 * at : 2 * at + length], length)))
             at += (length + 1) // 2
         elif code < _NUMBER:
             sample += value
@@ -56,7 +60,7 @@ def _interval(words: list[int]) -> int:
 def _text(data: bytes, length: int) -> str:
     if len(data) < length:
         raise UnreadableRecordingError("annotation file breaks off inside an annotation")
-    return data[:length].decode("latin-1")
+    return data.decode("latin-1")
 
 
 def _not_negative(sample: int) -> int:

@@ -24,6 +24,8 @@ _HEADER = "WFDB header: "
 _CLOCK = re.compile(r"(\d{1,2}:){0,2}\d{1,2}(\.\d*)?")
 _DAY_S = 86_400
 _MOST_SIGNALS = 10_000
+_MOST_BYTES = 16 << 20
+"""Of a header: 100,000 segments take 3 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,19 +125,39 @@ def _clock(fields: list[str]) -> float | None:
 
 def header_lines(path: Path) -> list[str]:
     """Return the lines of a header that are neither empty nor comments."""
-    text = path.read_text(encoding="latin-1")
-    lines = [line.strip() for line in re.split(r"[\r\n]+", text)]
+    lines = [line.strip() for line in re.split(r"[\r\n]+", header_text(path))]
     return [line for line in lines if line and not line.startswith("#")]
+
+
+def header_text(path: Path) -> str:
+    """Return the text of a header file, comments and all."""
+    if path.stat().st_size > _MOST_BYTES:
+        raise UnreadableRecordingError(
+            f"not a WFDB header: it has more than {_MOST_BYTES >> 20} MB"
+        )
+    return path.read_text(encoding="latin-1")
 
 
 def safe_file_name(name: str) -> str:
     """Return the name of a signal file below the header's folder; refuse any other place."""
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or "\0" in name:
+    if not is_below(name):
         raise UnreadableRecordingError(
             "signal file: the header names a file outside its own folder; put it beside the header"
         )
     return name
+
+
+def is_below(name: str) -> bool:
+    """Return whether a header's name of a file stays below the header's own folder."""
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts and "\0" not in name
+
+
+def segment_file_name(name: str) -> str:
+    """Return the file name of a segment's header; the names of segments have no folders."""
+    if "/" in name:
+        raise UnreadableRecordingError("segments: the name of one has a folder, as none may have")
+    return f"{safe_file_name(name)}.hea"
 
 
 def _rate(text: str) -> float:

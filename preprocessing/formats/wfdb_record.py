@@ -15,8 +15,11 @@ from preprocessing.formats.wfdb_header import (
     GAP,
     WfdbHeader,
     WfdbSignal,
+    header_text,
+    is_below,
     read_wfdb_header,
     safe_file_name,
+    segment_file_name,
 )
 from preprocessing.formats.wfdb_samples import (
     COMPRESSED,
@@ -26,11 +29,13 @@ from preprocessing.formats.wfdb_samples import (
     read_frames,
 )
 from preprocessing.plausibility import (
+    READING_BYTES_PER_SAMPLE,
     Claims,
     check_claims,
     checksum_note,
     initial_note,
     length_note,
+    require_memory,
 )
 from preprocessing.recording import RawRecording, RhythmChange, UnreadableRecordingError
 from preprocessing.rhythm import rhythm_changes
@@ -74,27 +79,28 @@ def read_rhythms(stem: Path, fs: float) -> tuple[tuple[RhythmChange, ...], tuple
 
 def header_comments(header_path: Path) -> list[str]:
     """Return the comment lines of a header, without their ``#``."""
-    lines = header_path.read_text(encoding="latin-1").splitlines()
+    lines = header_text(header_path).splitlines()
     return [line[1:].strip() for line in lines if line.startswith("#")]
 
 
 def signal_file_names(header_path: Path) -> tuple[str, ...]:
     """Return the files that a header names, each once, in order: signal files or segments.
 
-    A segment is named by its header, followed by its own signal files.
+    A segment is named by its header, followed by its own signal files. A file outside the header's
+    folder is left out: nobody may open it, also not to hash it.
     """
     header = read_wfdb_header(header_path)
     names = [signal.file for signal in header.signals]
     for segment in segment_headers(header_path):
         names.append(segment.name)
         names += [signal.file for signal in read_wfdb_header(segment).signals]
-    return tuple(dict.fromkeys(name for name in names if name != GAP))
+    return tuple(dict.fromkeys(name for name in names if name != GAP and is_below(name)))
 
 
 def segment_headers(header_path: Path) -> list[Path]:
     """Return the headers of a record's segments that are there."""
     segments = read_wfdb_header(header_path).segments
-    paths = (header_path.with_name(f"{safe_file_name(name)}.hea") for name, _ in segments)
+    paths = (header_path.with_name(segment_file_name(name)) for name, _ in segments)
     return [path for path in paths if path.is_file()]
 
 
@@ -131,6 +137,8 @@ def _read_lead(header_path: Path, header: WfdbHeader, index: int) -> RawRecordin
     per_unit, unit_note = millivolts_per(unit)
     if signal.fmt in COMPRESSED:
         present = header.n_samples or 0  # these files check their own length
+        n_all = sum(other.samples_per_frame for other in header.signals)
+        require_memory(present * n_all * READING_BYTES_PER_SAMPLE)  # the library decodes them all
     else:
         present = count_frames(file.path, file.signal, file.per_frame)
         _check_format(file, header.n_samples)
@@ -271,7 +279,7 @@ def _read_segment(
     name, length = segment
     if name == GAP or length == 0:  # a length of 0 describes the layout alone
         return length, None
-    path = header_path.with_name(f"{safe_file_name(name)}.hea")
+    path = header_path.with_name(segment_file_name(name))
     header = read_wfdb_header(path)
     if header.segments or header.fs != fs:
         raise UnreadableRecordingError(
@@ -282,7 +290,12 @@ def _read_segment(
     except UnreadableRecordingError:
         return length, None
     raw = _read_lead(path, replace(header, n_samples=length), index)
-    return raw, note
+    return replace(raw, signal=_padded(raw.signal, length)), note
+
+
+def _padded(signal: NDArray[np.float32], length: int) -> NDArray[np.float32]:
+    """Return a segment with NaN for what is missing: the segments after it keep their times."""
+    return np.pad(signal, (0, length - signal.size), constant_values=np.nan)
 
 
 def _joined(fs: float, pieces: list[RawRecording | int]) -> RawRecording:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from preprocessing.formats.three_bytes import signed_24_bits
 from preprocessing.formats.wfdb_header import WfdbSignal
 from preprocessing.recording import UnreadableRecordingError
 
@@ -98,16 +99,11 @@ def _decode(fmt: str, data: bytes) -> NDArray[np.integer]:
         case "32":
             return raw.view("<i4")
         case "24":
-            return _signed(_joined(raw.reshape(-1, 3)), 24)
+            return signed_24_bits(raw)
         case "212":
             return _signed(_twelve_bits(raw.reshape(-1, 3)), 12)
         case _:
             return _signed(_ten_bits(fmt, raw.view("<u4").astype(np.int64)), 10)
-
-
-def _joined(parts: NDArray[np.uint8]) -> NDArray[np.int32]:
-    wide = parts.astype(np.int32)
-    return wide[:, 0] | wide[:, 1] << 8 | wide[:, 2] << 16
 
 
 def _twelve_bits(parts: NDArray[np.uint8]) -> NDArray[np.int32]:

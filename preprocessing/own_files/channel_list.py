@@ -27,7 +27,7 @@ def list_channels(path: Path, labels: tuple[str, ...]) -> list[ChannelRow]:
         If its header cannot be read.
     """
     match path.suffix.lower():
-        case ".edf":
+        case ".edf" | ".bdf":
             channels = _edf_channels(path)
         case ".hea":
             channels = _wfdb_channels(path)

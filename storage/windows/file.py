@@ -23,10 +23,12 @@ from storage.layout import window_path
 from storage.recording_json import recording_from_json, recording_to_json
 from storage.schema import SCHEMA_VERSION, RecordingRow, SourceRole, WindowColumns
 from storage.windows.table import (
+    RECORDING_DIGEST_KEY,
     RECORDING_KEY,
     STRING_COLUMNS,
     VERSION_KEY,
     check_lengths,
+    text_digest,
     window_table,
 )
 
@@ -74,7 +76,7 @@ def write_window_file(
     with replacing(path, fsync_folder=False) as temporary:
         write_table(table, temporary)
         row = _with_file_facts(row, temporary)
-        _compare(temporary, row, signal)
+        _compare(temporary, row.signal_offset or 0, signal)
     return row
 
 
@@ -87,19 +89,27 @@ def read_recording_row(path: Path) -> RecordingRow:
     """
     metadata = _metadata(path)
     with _checked_content(path):
-        row = recording_from_json(metadata.metadata[RECORDING_KEY])
+        text = metadata.metadata[RECORDING_KEY]
+        row = recording_from_json(text)
+    # Files of earlier versions have no digest.
+    if metadata.metadata.get(RECORDING_DIGEST_KEY, digest := text_digest(text)) != digest:
+        raise WindowFileError(f"{path}: the row of its recording was changed")
     return _with_file_facts(row, path)
 
 
 def check_pages(path: Path) -> None:
-    """Raise WindowFileError unless every page of the file agrees with its checksum."""
+    """Raise WindowFileError unless every page agrees with its checksum, and readers can map it.
+
+    Where the samples start is in no page: a changed bit there would move every window.
+    """
     import pyarrow.parquet as pq
 
     with (
         _checked_content(path),
         pq.ParquetFile(path, page_checksum_verification=True) as file,
     ):
-        file.read()
+        samples = _samples(file.read())
+    _compare(path, signal_offset(path), samples)
 
 
 def read_windows(
@@ -111,8 +121,16 @@ def read_windows(
     with _checked_content(path):
         table = pq.read_table(path, columns=[*columns, "signal"])
         rows = list(zip(*(table[name].to_pylist() for name in columns), strict=True))
-        flat = table["signal"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-    return rows, flat.reshape(len(rows), -1)
+        samples = _samples(table)
+    return rows, samples.reshape(len(rows), -1)
+
+
+def _samples(table: pa.Table) -> NDArray[np.float16]:
+    """Return the samples of all windows, one after the other."""
+    flat: NDArray[np.float16] = (
+        table["signal"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    )
+    return flat
 
 
 def signal_offset(path: Path) -> int:
@@ -202,9 +220,8 @@ def _with_file_facts(row: RecordingRow, path: Path) -> RecordingRow:
     )
 
 
-def _compare(path: Path, row: RecordingRow, signal: NDArray[np.float16]) -> None:
+def _compare(path: Path, start: int, signal: NDArray[np.float16]) -> None:
     """Map the block as readers will, and compare it with what should be there."""
-    start = row.signal_offset or 0
     with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as view:
         stored = view[start : start + signal.nbytes]
     if stored != np.ascontiguousarray(signal).tobytes():

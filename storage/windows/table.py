@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 RECORDING_KEY = b"deaps.recording"
+RECORDING_DIGEST_KEY = b"deaps.recording_sha256"
+"""Parquet's checksums cover pages, and not the metadata in which the recording's row stands."""
+
 VERSION_KEY = b"deaps.schema_version"
 STRING_COLUMNS = ("quality", "quality4", "rhythm")
 SCORE_COLUMNS = ("psqi", "ksqi", "bassqi", "qsqi", "hr_max")
@@ -67,9 +71,18 @@ def window_table(
     }
     values |= {name: _nullable(getattr(columns, name)) for name in SCORE_COLUMNS + RATE_COLUMNS}
     values |= {name: pa.array(np.asarray(getattr(columns, name), bool)) for name in GATE_FLAGS}
-    metadata = {RECORDING_KEY: row_json.encode(), VERSION_KEY: str(SCHEMA_VERSION).encode()}
+    metadata = {
+        RECORDING_KEY: row_json.encode(),
+        RECORDING_DIGEST_KEY: text_digest(row_json.encode()),
+        VERSION_KEY: str(SCHEMA_VERSION).encode(),
+    }
     ordered = [values[name] for name in schema.names]
     return pa.Table.from_arrays(ordered, schema=schema.with_metadata(metadata))
+
+
+def text_digest(text: bytes) -> bytes:
+    """Return the SHA-256 of a text, in hexadecimal digits."""
+    return hashlib.sha256(text).hexdigest().encode()
 
 
 def check_lengths(columns: WindowColumns, signal: NDArray[np.float16], name: str) -> None:

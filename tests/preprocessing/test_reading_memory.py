@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import tracemalloc
 import zlib
 from collections.abc import Callable
@@ -11,8 +12,12 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from preprocessing.datasets import DATASETS
 from preprocessing.formats.matlab import read_mat_lead
+from preprocessing.formats.wfdb_annotations import read_annotation_texts
+from preprocessing.formats.wfdb_header import read_wfdb_header
 from preprocessing.formats.wfdb_record import read_wfdb_lead
+from preprocessing.own_files.subject_table import read_subject_table
 from preprocessing.plausibility import (
     DEFAULT_READING_BYTES,
     READING_BYTES_PER_SAMPLE,
@@ -21,8 +26,17 @@ from preprocessing.plausibility import (
     reading_memory,
 )
 from preprocessing.recording import UnreadableRecordingError
+from tests.edf_files import beats, write_edf
+from tests.flows.inline import one, run, settings_for
 
 HEADER = "A1 1 300 9000\nA1.mat 16+24 1000/mV 16 0 0 0 0 ECG\n"
+
+
+def sparse(path: Path, n_bytes: int) -> Path:
+    """Make a file that is large and takes no space."""
+    with path.open("wb") as file:
+        file.truncate(n_bytes)
+    return path
 
 
 def peak_megabytes(read: Callable[[Path], object], path: Path) -> float:
@@ -62,6 +76,98 @@ def test_skew_of_a_hundred_million_is_refused(tmp_path: Path) -> None:
     (tmp_path / "r.dat").write_bytes(bytes(2 * 3600))
     (tmp_path / "r.hea").write_text("r 1 20000 3600\nr.dat 16:100000000 200 16 0 0 0 0 II\n")
     assert peak_megabytes(read_wfdb_lead, tmp_path / "r.hea") < 20
+
+
+def test_mat_that_is_large_itself_is_refused_unread(tmp_path: Path) -> None:
+    (tmp_path / "A1.hea").write_text(HEADER)
+    sparse(tmp_path / "A1.mat", 60_000_000)
+    assert peak_megabytes(read_mat_lead, tmp_path / "A1.mat") < 20
+
+
+def test_annotations_that_are_too_large_are_refused_unread(tmp_path: Path) -> None:
+    assert peak_megabytes(read_annotation_texts, sparse(tmp_path / "r.atr", 2_000_000)) < 1
+
+
+def test_many_texts_of_annotations_take_seconds(tmp_path: Path) -> None:
+    text = (63 << 10 | 2).to_bytes(2, "little") + b"(N"
+    (tmp_path / "r.atr").write_bytes(text * 500_000 + b"\0\0")
+    started = time.process_time()
+    assert len(read_annotation_texts(tmp_path / "r.atr")) == 500_000
+    assert time.process_time() - started < 5
+
+
+def test_flac_of_many_leads_is_refused_undecoded(tmp_path: Path) -> None:
+    rows = "".join(f"r.dat 516 200 16 0 0 0 0 V{i}\n" for i in range(1, 13))
+    (tmp_path / "r.hea").write_text(f"r 12 500 1000000\n{rows}")
+    (tmp_path / "r.dat").write_bytes(b"fLaC")
+    assert peak_megabytes(lambda path: read_wfdb_lead(path, ("V5",)), tmp_path / "r.hea") < 20
+
+
+def test_a_header_of_gigabytes_is_refused_unread(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableRecordingError, match="more than 16 MB"):
+        read_wfdb_header(sparse(tmp_path / "r.hea", 10_000_000_000))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"file,subject\n" + b"a,b\n" * 200_000, b"x" * 13_000_000, b"file;subject\r" * 200_000],
+    ids=["many rows", "one row", "old Macintosh"],
+)
+def test_a_table_that_takes_too_much_memory_is_a_warning(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "subjects.csv"
+    path.write_bytes(content)
+    tracemalloc.start()
+    with reading_memory(100_000_000):
+        table = read_subject_table(path, ["a.edf"])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * len(content)
+    assert table.without_row == ["a.edf"]
+    (warning,) = table.warnings
+    assert warning.startswith("subjects.csv: not read: memory: reading it takes 1")
+    assert "raise execution.recording_megabytes" in warning
+
+
+def test_a_table_takes_no_more_memory_than_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "subjects.csv"
+    rows = "".join(f"night-{i}.edf,s{i},1,M,{i % 90}\n" for i in range(20_000))
+    path.write_text(f"file,subject,visit,sex,age\n{rows}")
+    needed = 8 * path.stat().st_size + 20_001 * 700
+    tracemalloc.start()
+    with reading_memory(needed):
+        table = read_subject_table(path, ["night-7.edf"])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert table.lines["night-7.edf"].subject == "s7"
+    assert peak < needed
+
+
+def test_the_setting_bounds_the_tables_of_a_run(tmp_path: Path) -> None:
+    write_edf(tmp_path / "data" / "a.edf", {"ECG": beats(40)})
+    for name in ("subjects.csv", "events.csv"):
+        (tmp_path / "data" / name).write_bytes(b"file,start_s\n" + b"a,b\n" * 20_000)
+    settings = settings_for(
+        tmp_path / "store", "execution.recording_megabytes=10", folder=tmp_path / "data"
+    )
+    run(settings)
+    text = " ".join(one(settings, "SELECT warnings FROM datasets"))
+    assert text.count("not read: memory: reading it takes 1") == 2
+
+
+def test_labels_that_take_too_much_memory_are_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "REFERENCE.csv").write_bytes(b"A1,N\n" * 30_000)
+    with reading_memory(10_000_000):
+        (warning,) = DATASETS["challenge2017"].tables(tmp_path).warnings
+    assert warning.startswith("REFERENCE.csv: not read: memory: reading it takes 1")
+
+
+def test_a_line_of_spaces_takes_no_time(tmp_path: Path) -> None:
+    (tmp_path / "REFERENCE.csv").write_text(" " * 5000 + "\n" + "/ " * 5000 + "\nA1,N\n")
+    started = time.process_time()
+    tables = DATASETS["challenge2017"].tables(tmp_path)
+    assert tables.facts["A1"].label == "N"
+    assert "1 lines are damaged" in tables.warnings[0]
+    assert time.process_time() - started < 5
 
 
 def test_a_day_of_twelve_leads_at_500_hz_passes() -> None:

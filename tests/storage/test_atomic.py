@@ -88,6 +88,16 @@ def test_the_file_gets_the_mode_that_was_asked_for(tmp_path: Path, mode: int) ->
     assert (tmp_path / "file").stat().st_mode & 0o777 == mode
 
 
+def test_nobody_may_read_a_file_whom_the_umask_keeps_out(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        with replacing(tmp_path / "file", mode=0o444) as temporary:
+            temporary.touch()
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o400
+
+
 def test_the_longest_name_that_a_file_system_allows_can_be_replaced(tmp_path: Path) -> None:
     path = tmp_path / ("x" * 255)
     with replacing(path, fsync_folder=False) as temporary:

@@ -9,6 +9,7 @@ import edfio
 import pytest
 
 from flows.config import Settings
+from flows.ingest.reasons import reason
 from flows.ingest.scan import Why
 from preprocessing.config import SynthSettings
 from preprocessing.synth import DATASETS
@@ -161,7 +162,8 @@ def test_a_reader_that_fails_costs_the_scoring_alone(
     monkeypatch.setattr("preprocessing.scoring.night.read_night", fail)
     run(settings)
     (note,) = notes(settings)
-    assert note.startswith("scoring cannot be read: RuntimeError")
+    assert note == f"scoring cannot be read: {reason(RuntimeError())}"
+    assert "Error" not in note
     assert "Smith" not in note
     assert one(settings, "SELECT count(*) FROM recordings WHERE status = 'ok'") == 4
 
@@ -189,7 +191,7 @@ def test_ones_own_files_have_stages_from_a_table(tmp_path: Path) -> None:
     assert one(settings, "SELECT count(*) FROM events WHERE kind = 'seizure'") == 1
     warnings = one(settings, "SELECT warnings FROM datasets")
     assert "events.csv: 1 rows without a start or a duration in numbers" in warnings
-    assert "events.csv: 1 files are not here, e.g. 'c.edf'" in warnings
+    assert "events.csv: 1 name is no file here" in warnings
 
 
 def test_a_new_row_of_the_table_changes_its_own_recording_alone(tmp_path: Path) -> None:

@@ -66,6 +66,23 @@ def test_a_process_that_is_no_server_stays_and_is_forgotten(home: Path, gone: in
     assert not path.exists()
 
 
+@pytest.mark.parametrize("content", ["", "x", "12 13"])
+def test_a_note_of_nobody_is_forgotten(home: Path, content: str) -> None:
+    path = note(home, os.getpid(), 0)
+    path.write_text(content)
+    assert end_stray_servers() == []
+    assert not path.exists()
+
+
+def test_a_note_that_another_command_takes_first_stops_nothing(
+    home: Path, server: subprocess.Popen[bytes], gone: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [note(home, server.pid, gone), note(home, gone, gone)]
+    monkeypatch.setattr(Path, "glob", lambda *_: paths)
+    paths[1].unlink()
+    assert end_stray_servers() == [server.pid]
+
+
 def test_a_named_server_that_never_answers_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -159,6 +159,24 @@ def test_whatever_is_wrong_with_the_end_of_a_file_has_one_error(
             read(path)
 
 
+def test_a_changed_bit_of_the_footer_never_changes_the_row_or_moves_the_signal(
+    tmp_path: Path,
+) -> None:
+    row = write_recording(tmp_path, make_row(), 2)
+    path = tmp_path / str(row.path)
+    whole = path.read_bytes()
+    written = read_recording_row(path)
+    end = len(whole) - 8
+    start = end - int.from_bytes(whole[-8:-4], "little")
+    for at in range(start, end, 3):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :])
+        with contextlib.suppress(WindowFileError):
+            check_pages(path)
+            assert replace(read_recording_row(path), file_sha256=None) == replace(
+                written, file_sha256=None
+            )
+
+
 def test_a_missing_file_is_an_error_of_the_system(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read_recording_row(tmp_path / "nothing.parquet")
