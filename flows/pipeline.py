@@ -161,6 +161,5 @@ def raise_failures(failures: dict[str, str], addition: str = "") -> None:
     reasons = "; ".join(f"{run}: {why}" for run, why in sorted(failures.items()))
     count = "1 training" if len(failures) == 1 else f"{len(failures)} trainings"
     raise IncompleteExperimentError(
-        f"{count} failed ({reasons}). Run it again: it goes on from there."
-        f"{addition}"
+        f"{count} failed ({reasons}). Run it again: it goes on from there.{addition}"
     )
