@@ -286,4 +286,5 @@ def test_a_changed_data_set_leads_to_a_report_that_says_what_changed(it: Lab) ->
     assert [run["work_pool_name"] for run in trained] == ["gpu"]
     assert len(list((it.folder / "store/reports").glob("*/index.html"))) == 2
     page = report_text(it)
+    assert "The last one of the same experiment" in page
     assert "1 recording added" in page
