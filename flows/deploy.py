@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -68,6 +69,8 @@ def _apply(prefect_file: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
+        env={**os.environ, "COLUMNS": "2000"},  # a line for each message
     )
     if done.returncode:
-        raise ServerError(f"prefect deploy failed: {(done.stdout + done.stderr).strip()[-800:]}")
+        *_, reason = (done.stdout + done.stderr).strip().splitlines() or ["no reason given"]
+        raise ServerError(f"{prefect_file}: {reason.strip()}")

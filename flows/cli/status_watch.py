@@ -44,6 +44,8 @@ def look(root: Path) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
+    if not root.is_dir():
+        return Text(f"no store at {root}")
     status = store_status(root)
     stages = stages_under_way(root, status.runs)
     sections = {

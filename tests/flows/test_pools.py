@@ -17,9 +17,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from flows.monitoring.log_tail import last_events
 from tests.edf_files import beats, write_edf
 from tests.flows.lab import Lab, lab
-from tests.flows.prefect_processes import BIN, wait_for
+from tests.flows.prefect_processes import BIN, prefect, running, wait_for
 from tests.flows.tiny_project import CONFIG
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(2400)]
@@ -119,6 +120,69 @@ def test_a_pool_without_a_worker_is_waited_for_and_then_a_clear_failure(it: Lab)
             assert run["state_type"] == "COMPLETED"
 
 
+def test_a_pool_that_is_gone_is_a_clear_failure_and_deploy_makes_it_again(it: Lab) -> None:
+    prefect(it.folder, it.client, "--no-prompt", "work-pool", "delete", "gpu")
+    configure(it, f'{CONFIG}\ntraining = "pool"\n')
+    with it.worker("cpu"):
+        run = it.ended(it.start("deaps-pipeline/full"), PATIENCE_S)
+        assert run["state_type"] == "FAILED"
+        assert "deaps-train/run is not deployed with a work pool" in run["state"]["message"]
+        subprocess.run([str(BIN / "deaps"), "deploy"], cwd=it.folder, env=it.client, check=True)
+        with it.worker("gpu"):
+            wait_for(lambda: it.online("gpu"))
+            run = it.ended(it.start("deaps-pipeline/full"), PATIENCE_S)
+            assert run["state_type"] == "COMPLETED"
+
+
+def test_a_pool_name_that_does_not_exist_is_named_by_deploy(it: Lab) -> None:
+    misspelt = (it.folder / "prefect.yaml").read_text().replace("name: gpu", "name: gqu")
+    (it.folder / "misspelt.yaml").write_text(misspelt)
+    done = subprocess.run(
+        [str(BIN / "deaps"), "deploy", "--file", "misspelt.yaml"],
+        cwd=it.folder, env=it.client, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    last = done.stderr.splitlines()[-1]
+    assert "misspelt.yaml: This deployment configuration references work pool 'gqu'" in last
+
+
+def test_two_pipelines_at_once_train_once(it: Lab) -> None:
+    """Two of the deployment wait for each other; one by hand meets them in the store."""
+    with it.worker("cpu"), it.worker("cpu", "cpu-2"), it.worker("gpu"), it.worker("gpu", "gpu-2"):
+        wait_for(lambda: len(it.online("gpu")) == 2)
+        names = [it.start("deaps-pipeline/full") for _ in range(2)]
+        by_hand = [str(BIN / "deaps"), "run"]
+        with running(by_hand, it.folder, it.client, "by-hand") as process:
+            first, second = sorted(
+                (it.ended(name, PATIENCE_S) for name in names), key=lambda run: run["start_time"]
+            )
+            assert process.wait(PATIENCE_S) == 0, it.log("by-hand")
+    assert [run["state_type"] for run in (first, second)] == ["COMPLETED"] * 2
+    assert first["end_time"] <= second["start_time"]
+    (run,) = (it.folder / "store/runs").glob("byol-*")
+    assert steps(run) == [1, 2]
+    assert len(list((it.folder / "store/reports").glob("*/index.html"))) == 1
+    events = last_events(it.folder / "store", is_training, most=9)
+    assert len(events) == 1
+
+
+def is_training(event: dict[str, Any]) -> bool:
+    return event["event"] == "stage started" and event["stage"] == "train"
+
+
+def test_a_failed_training_stops_no_other_and_the_report_names_it(it: Lab) -> None:
+    bad = 'tuned = {pclr = ["training.learning_rate=1e30", "training.iterations=9"]}'
+    both = CONFIG.replace('methods = ["byol"]', f'methods = ["byol", "pclr"]\n{bad}')
+    configure(it, both.replace("iterations = 2", "iterations = 9", 1))
+    with it.worker("cpu"), it.worker("gpu"):
+        wait_for(lambda: it.online("gpu"))
+        run = it.ended(it.start("deaps-pipeline/full"), PATIENCE_S)
+    assert run["state_type"] == "FAILED"
+    assert "1 training failed (pclr-" in run["state"]["message"]
+    assert "The report of the others: " in run["state"]["message"]
+    assert "PCLR, seed 0: not trained (run pclr-" in report_text(it)
+
+
 def test_a_worker_that_sees_another_store_refuses_before_any_step(it: Lab) -> None:
     elsewhere = it.folder / "elsewhere.toml"
     elsewhere.write_text(f'[store]\nroot = "{it.folder}/another"\n{CONFIG}')
@@ -163,6 +227,8 @@ def test_a_training_goes_on_bit_for_bit_whatever_is_killed(it: Lab, victim: str)
     for name, value in weights(run).items():
         assert torch.equal(value, expected[name]), name
     assert steps(run) == steps(it.folder / f"alone-{victim}/runs" / run.name)
+    begun = last_events(it.folder / "store", is_training, most=9)
+    assert len(begun) == (1 if victim == "worker" else 2)  # a child that lives on goes on alone
 
 
 def kill(worker: subprocess.Popen[bytes], victim: str) -> None:
@@ -220,4 +286,5 @@ def test_a_changed_data_set_leads_to_a_report_that_says_what_changed(it: Lab) ->
     assert [run["work_pool_name"] for run in trained] == ["gpu"]
     assert len(list((it.folder / "store/reports").glob("*/index.html"))) == 2
     page = report_text(it)
+    assert "The last one of the same experiment" in page
     assert "1 recording added" in page

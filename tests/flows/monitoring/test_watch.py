@@ -129,3 +129,9 @@ def test_a_narrow_screen_breaks_no_title_and_cuts_nothing_off(tmp_path: Path) ->
     out = io.StringIO()
     Console(file=out, width=80).print(section("Reports", [("report", path, "now")]))
     assert path in "".join(out.getvalue().split()).replace("now", "")
+
+
+def test_a_store_that_is_gone_meanwhile_ends_no_watch(tmp_path: Path) -> None:
+    out = io.StringIO()
+    watch(tmp_path / "gone", Console(file=out, width=120), times=1)
+    assert f"no store at {tmp_path}" in out.getvalue()

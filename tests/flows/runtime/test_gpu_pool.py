@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -157,6 +158,18 @@ def test_a_job_that_was_taken_and_never_started_is_marked_crashed(server: FakeSe
     assert server.set == ["CRASHED"]
 
 
+def run_jobs(
+    monkeypatch: pytest.MonkeyPatch, server: FakeServer, look: Callable[..., None], names: list[str]
+) -> None:
+    """Run jobs by the made-up server, with another way to look at it."""
+    monkeypatch.setattr("prefect.client.orchestration.get_client", lambda **_: nullcontext(server))
+    monkeypatch.setattr(gpu_pool, "ensure_automation", lambda: None)
+    monkeypatch.setattr(gpu_pool, "_look", look)
+    monkeypatch.setattr(gpu_pool, "POLL_S", 0.0)
+    jobs = [PoolJob(name, STORE, {}, lambda: True) for name in names]
+    assert gpu_pool.run_in_pool("deaps-train/run", "gpu", jobs, patience_s=60) == {}
+
+
 def test_a_server_that_does_not_answer_is_waited_for(
     monkeypatch: pytest.MonkeyPatch, server: FakeServer
 ) -> None:
@@ -168,16 +181,21 @@ def test_a_server_that_does_not_answer_is_waited_for(
             raise httpx.ConnectError("refused")
         wait.under_way.clear()
 
-    from contextlib import nullcontext
-
-    monkeypatch.setattr("prefect.client.orchestration.get_client", lambda **_: nullcontext(server))
-    monkeypatch.setattr(gpu_pool, "ensure_automation", lambda: None)
-    monkeypatch.setattr(gpu_pool, "_adopt", lambda client, wait, job: server.start(None))
-    monkeypatch.setattr(gpu_pool, "_look", look)
-    monkeypatch.setattr(gpu_pool, "POLL_S", 0.0)
-    job = PoolJob("train x", STORE, {}, lambda: True)
-    assert gpu_pool.run_in_pool("deaps-train/run", "gpu", [job], patience_s=60) == {}
+    run_jobs(monkeypatch, server, look, ["train x"])
     assert len(looks) == 2
+
+
+def test_all_jobs_are_submitted_before_any_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, server: FakeServer
+) -> None:
+    at_first_look: list[str] = []
+
+    def look(client: Any, wait: PoolWait) -> None:
+        at_first_look.extend(server.submitted)
+        wait.under_way.clear()
+
+    run_jobs(monkeypatch, server, look, ["train x", "train y", "train z"])
+    assert at_first_look == ["train x", "train y", "train z"]
 
 
 def test_a_job_that_an_earlier_pipeline_submitted_is_waited_for(server: FakeServer) -> None:
