@@ -127,7 +127,7 @@ def test_preprocess_with_nothing_to_do_starts_no_prefect(store: Path) -> None:
         [sys.executable, "-c", code], cwd=store.parent, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "nothing to do: 1 recordings" in done.stdout
+    assert "nothing to do: 1 recording is up to date" in done.stdout
 
 
 def test_a_server_that_does_not_answer_is_named_and_the_work_done(tmp_path: Path) -> None:

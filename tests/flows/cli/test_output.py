@@ -65,6 +65,14 @@ def test_a_summary_on_a_narrow_screen_is_sentences() -> None:
     ]
 
 
+def test_one_recording_is_counted_in_the_singular() -> None:
+    row = {"dataset": "shhs", "recordings": 1, "subjects": 1, "windows": 1, "quarantined": 0}
+    shares = {"Excellent": 1, "Barely acceptable": 0, "Unacceptable": 0}
+    assert "shhs: 1 recording of 1 subject, " in str(
+        render(Summary([row | shares], [], [], []), 80)
+    )
+
+
 def test_a_synthetic_data_set_says_so_in_the_summary() -> None:
     row = {"dataset": "shhs", "recordings": 3, "subjects": 2, "windows": 10, "quarantined": 1}
     shares = {"Excellent": 5, "Barely acceptable": 5, "Unacceptable": 0}
