@@ -62,6 +62,11 @@ def test_the_list_of_commands_has_every_description_in_full() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+def test_arguments_have_names_in_capitals_as_the_text_has_them(command: str) -> None:
+    assert re.search(r"[{[][a-z]", page(command)[0]) is None
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_example_is_one_line_to_copy(command: str) -> None:
     lines = page(command)
     (place,) = [n for n, line in enumerate(lines) if line.startswith("  Example: deaps")]
