@@ -20,6 +20,9 @@ _POINTS_PER_INCH = 72
 _PIXELS = 2
 """Pixels of a PNG for each pixel of the drawing: sharp on screens of high resolution."""
 
+_MARGIN = 12
+"""Empty pixels of the drawing on each side, which the page's own margin gives elsewhere."""
+
 Drawing = Callable[[Figure], None]
 """Draws on an empty figure with the stand-in colours of `theme`."""
 
@@ -58,7 +61,8 @@ def write_picture(draw: Drawing, size: tuple[float, float], path: Path, *, title
             kind = path.suffix.lower().removeprefix(".")
             metadata = {"Date": None} if kind == "svg" else {}
             dpi = _PIXELS * _POINTS_PER_INCH
-            figure.savefig(temporary, format=kind, metadata=metadata, dpi=dpi)
+            box = figure.bbox_inches.padded(_MARGIN / _POINTS_PER_INCH)
+            figure.savefig(temporary, format=kind, metadata=metadata, dpi=dpi, bbox_inches=box)
 
 
 def _add_head(figure: Figure, title: str, head: float) -> None:
@@ -71,7 +75,7 @@ def _add_head(figure: Figure, title: str, head: float) -> None:
     for axes in figure.axes:
         box = axes.get_position()
         axes.set_position((box.x0, box.y0 * share, box.width, box.height * share))
-    figure.text(8 / width, 1 - 8 / (height + head), title, va="top", fontweight="bold")
+    figure.text(2 / width, 1 - 8 / (height + head), title, va="top", fontweight="bold")
 
 
 def _recolour(figure: Figure) -> None:

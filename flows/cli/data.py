@@ -276,7 +276,8 @@ def _print_up_to_date(settings: Settings, scanned: Scan) -> None:
     from flows.monitoring.stage_events import log_unchanged
 
     n_recordings = sum(len(dataset.recordings) for dataset in scanned.datasets)
-    typer.echo(f"nothing to do: {n_recordings:,} recordings are up to date")
+    counted = "1 recording is" if n_recordings == 1 else f"{n_recordings:,} recordings are"
+    typer.echo(f"nothing to do: {counted} up to date")
     log_unchanged(EventLog(settings.store.root), scanned)
 
 

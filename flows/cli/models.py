@@ -132,15 +132,17 @@ def export(
 
 
 def pack(
-    folder: Annotated[Path, typer.Argument(help="Folder to write to, a file for each run.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder to write to, a file for each run.")
+    ],
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
 ) -> None:
-    """Write the experiment's finished runs to small files, without weights.
+    """Write finished runs to small files, without weights.
 
-    Each holds what a run was and what the probes answered with it, so that
-    another machine can evaluate runs of both together.
+    A file has the settings of a run and the answers of its probes. With
+    "deaps unpack", another machine can evaluate these runs beside its own.
 
     Example: deaps pack answers --preset open
     """
@@ -154,12 +156,12 @@ def pack(
 
 
 def unpack(
-    folder: Annotated[Path, typer.Argument(help="Folder that deaps pack wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that deaps pack wrote.")],
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
 ) -> None:
-    """Add runs that `deaps pack` wrote to the store.
+    """Add the runs that deaps pack wrote to the store.
 
     Both stores must have the same snapshot: the same recordings, preprocessed
     in the same way. A run that is there already stays as it is.

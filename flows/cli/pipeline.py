@@ -105,9 +105,11 @@ def report(
 def _print_report(page: Path) -> None:
     """Print where the report is, and that its data are synthetic if they are."""
     from deaps.evaluation import read_evaluation
+    from deaps.report.results import dataset_label
 
     typer.echo(f"report: {page}")
-    if names := read_evaluation(page.parent).synthetic:
+    evaluation = read_evaluation(page.parent)
+    if names := [dataset_label(evaluation, name) for name in evaluation.synthetic]:
         typer.echo(f"synthetic data, no person was recorded: {', '.join(names)}")
 
 

@@ -155,14 +155,19 @@ def _sentences(summary: Summary) -> Iterator[str]:
     for row in dataset_rows(summary):
         shares = ", ".join(f"{row[quality]} {quality}" for quality in Quality)
         yield (
-            f"{row['data set']}: {row['recordings']} recordings of {row['subjects']} subjects, "
+            f"{row['data set']}: {_counted(row, 'recording')} of {_counted(row, 'subject')}, "
             f"{row['quarantined']} quarantined; {row['windows']} windows ({row['hours']} h): "
             f"{shares}"
         )
     for row in problem_rows(summary):
-        counted = f", {row['recordings']} recordings" if row["recordings"] else ""
+        counted = f", {_counted(row, 'recording')}" if row["recordings"] else ""
         example = f" (e.g. {row['for example']})" if row["for example"] else ""
         yield f"{row['']}, {row['data set']}{counted}: {row['what']}{example}"
+
+
+def _counted(row: dict[str, str], noun: str) -> str:
+    number = row[f"{noun}s"]
+    return f"{number} {noun if number == '1' else f'{noun}s'}"
 
 
 def _table(rows: list[dict[str, str]], title: str) -> RenderableType:

@@ -19,8 +19,9 @@ def difference_note(
     events = _differing_events(first, second)
     if not epochs and not events:
         return None
-    differing = [f"{n} {what}" for n, what in ((epochs, "epochs"), (events, "events")) if n]
-    return f"{names[0]} and {names[1]} differ in {' and '.join(differing)}: {names[0]}'s stand"
+    counts = ((epochs, "epoch"), (events, "event"))
+    differing = [f"{n} {what}{'' if n == 1 else 's'}" for n, what in counts if n]
+    return f"{names[0]} and {names[1]} differ in {' and '.join(differing)}; {names[0]}'s is used"
 
 
 def _differing_epochs(first: list[StageSpan], second: list[StageSpan]) -> int:

@@ -43,7 +43,9 @@ def test_what_is_shown_comes_as_png_and_svg(
     monkeypatch.chdir(tmp_path)
     assert [path.name for path in show(settings, what, None, None).paths] == files
     picture = imread(tmp_path / files[0])
-    assert picture.shape[1] == 1800
+    assert picture.shape[1] == 1848
+    edges = (picture[:20], picture[-20:], picture[:, :20], picture[:, -20:])
+    assert all((edge == picture[0, 0]).all() for edge in edges), "something touches the edge"
     assert np.unique(picture.reshape(-1, picture.shape[2]), axis=0).shape[0] > 20
     text = (tmp_path / files[1]).read_text()
     assert not [stand_in for stand_in in VARIABLES if stand_in in text]

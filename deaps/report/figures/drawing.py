@@ -59,9 +59,9 @@ def name_above(axes: Axes, text: str) -> None:
     axes.annotate(
         text,
         (0, 1),
-        xycoords=("figure fraction", "axes fraction"),
+        xycoords=(axes.figure.transFigure, "axes fraction"),
         xytext=(2, 7),
-        textcoords="offset pixels",
+        textcoords="offset points",  # as many pixels of the page; a PNG has two for each
         color=MUTED,
         fontsize=FONT_SIZE - 0.5,
     )

@@ -9,6 +9,7 @@ import pytest
 
 from deaps.evaluation import Evaluation, NightEvent, NightPage, NightStage, QualityGrades
 from deaps.exhibits.nights import example_nights, night_page, scored_dataset
+from deaps.report.figures.recordings.night_page import night_page_plot
 from deaps.report.outline import report_sections
 from deaps.report.page import html_page
 from storage.publish import publish
@@ -32,6 +33,18 @@ GRADES = QualityGrades(
     dataset="shhs", grade=(5, 3, 1), share=(0.0, 0.1, 0.5), correlation=-1.0, low=-1.0, high=-0.2,
     subjects=3,
 )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("hours", "axis"), [(0.5, "minutes from the start"), (2, "hours from the start")]
+)
+def test_a_short_recording_has_its_time_in_minutes(hours: float, axis: str) -> None:
+    n_windows = int(hours * 360)
+    night = NIGHT.model_copy(
+        update={"quality": ("Excellent",) * n_windows, "heart_rate": (60.0,) * n_windows,
+                "components": ()}
+    )  # fmt: skip
+    assert axis in night_page_plot(night, name="night")
 
 
 def page(**changes: object) -> str:

@@ -62,6 +62,11 @@ def test_the_list_of_commands_has_every_description_in_full() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+def test_arguments_have_names_in_capitals_as_the_text_has_them(command: str) -> None:
+    assert re.search(r"[{[][a-z]", page(command)[0]) is None
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_example_is_one_line_to_copy(command: str) -> None:
     lines = page(command)
     (place,) = [n for n, line in enumerate(lines) if line.startswith("  Example: deaps")]
@@ -127,7 +132,7 @@ def test_preprocess_with_nothing_to_do_starts_no_prefect(store: Path) -> None:
         [sys.executable, "-c", code], cwd=store.parent, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "nothing to do: 1 recordings" in done.stdout
+    assert "nothing to do: 1 recording is up to date" in done.stdout
 
 
 def test_a_server_that_does_not_answer_is_named_and_the_work_done(tmp_path: Path) -> None:

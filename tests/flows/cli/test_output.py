@@ -8,10 +8,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
+from deaps.evaluation import write_evaluation
+from flows.cli import app
 from flows.cli.output import needed_width, print_table, write_rows
 from flows.ingest.summary import Summary, render
 from storage.errors import DeapsError
+from tests.deaps.report.made_evaluation import made_evaluation
 
 NARROW = pa.table({"name": ["a", "b"], "n": [1, 2]})
 WIDE = pa.table({f"column_{place}": ["some text of a cell"] * 3 for place in range(9)})
@@ -65,8 +69,25 @@ def test_a_summary_on_a_narrow_screen_is_sentences() -> None:
     ]
 
 
+def test_one_recording_is_counted_in_the_singular() -> None:
+    row = {"dataset": "shhs", "recordings": 1, "subjects": 1, "windows": 1, "quarantined": 0}
+    shares = {"Excellent": 1, "Barely acceptable": 0, "Unacceptable": 0}
+    assert "shhs: 1 recording of 1 subject, " in str(
+        render(Summary([row | shares], [], [], []), 80)
+    )
+
+
 def test_a_synthetic_data_set_says_so_in_the_summary() -> None:
     row = {"dataset": "shhs", "recordings": 3, "subjects": 2, "windows": 10, "quarantined": 1}
     shares = {"Excellent": 5, "Barely acceptable": 5, "Unacceptable": 0}
     summary = Summary([row | shares | {"synthetic": True}], [], [], [])
     assert str(render(summary, 80)).startswith("shhs (synthetic): 3 recordings")
+
+
+def test_a_report_on_synthetic_data_says_so_by_the_names_that_people_know(tmp_path: Path) -> None:
+    evaluation = made_evaluation().model_copy(update={"synthetic": ("mitdb", "ecgiddb")})
+    (tmp_path / "reports/made").mkdir(parents=True)
+    write_evaluation(evaluation, tmp_path / "reports/made")
+    result = CliRunner().invoke(app, ["report", "--set", f"store.root={tmp_path}"])
+    last = result.output.splitlines()[-1]
+    assert last == "synthetic data, no person was recorded: MIT-ARR, ECG-ID"

@@ -43,7 +43,7 @@ def test_two_scorings_that_agree_need_no_note(tmp_path: Path) -> None:
 def test_where_they_differ_nsrr_stands_and_the_recording_is_flagged(tmp_path: Path) -> None:
     other = profusion((0, 0, 2, 1, 4, 4), (("Hypopnea", 61.5, 14.0),))
     scoring = read(tmp_path, nsrr(), other)
-    assert scoring.notes == ("NSRR and Profusion differ in 1 epochs and 3 events: NSRR's stand",)
+    assert scoring.notes == ("NSRR and Profusion differ in 1 epoch and 3 events; NSRR's is used",)
     assert stages(scoring) == ["W", "N2", "N3"]
 
 

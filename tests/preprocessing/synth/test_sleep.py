@@ -108,4 +108,4 @@ def test_both_files_say_what_was_drawn(tmp_path: Path) -> None:
     write_scorings(tmp_path / "b", "shhs1-1", 1, differing, duration_s=3600.0, differ=True)
     nsrr, profusion = sorted((tmp_path / "b").rglob("*.xml"))
     notes = read_night(nsrr, profusion, duration_s=3600.0, truncated=False).notes
-    assert notes == ("NSRR and Profusion differ in 1 epochs: NSRR's stand",)
+    assert notes == ("NSRR and Profusion differ in 1 epoch; NSRR's is used",)

@@ -26,6 +26,7 @@ _HEAD = 26
 """Room above each panel for its name."""
 _BOTTOM = 40
 _RATE, _COMPONENT = 90, 62
+_MINUTE_S, _HOUR_S, _LONG_S = 60, 3600, 7200
 
 _STAGES = [str(stage) for stage in (Stage.WAKE, Stage.REM, Stage.N1, Stage.N2, Stage.N3)]
 _UNSEEN = [str(stage) for stage in (Stage.MOVEMENT, Stage.UNSCORED)]
@@ -62,9 +63,9 @@ def night_page_drawing(
         for place, (size, draw_panel) in enumerate(panels):
             top += _HEAD
             axes = pixel_axes(figure, left=left, right=_RIGHT, top=top, bottom=height - top - size)
-            axes.set_xlim(0, _hours(night))
+            axes.set_xlim(0, _length(night))
             draw_panel(axes)
-            _finish_axis(axes, is_last=place == len(panels) - 1)
+            _finish_axis(axes, night, is_last=place == len(panels) - 1)
             top += size
 
     return draw, (_WIDTH, height)
@@ -89,7 +90,9 @@ def _draw_stages(axes: Axes, night: NightPage) -> None:
     times: list[float] = []
     places: list[float] = []
     for span in night.stages:
-        start, end = span.start_s / 3600, (span.start_s + span.duration_s) / 3600
+        start, end = (
+            seconds / _unit_s(night) for seconds in (span.start_s, span.start_s + span.duration_s)
+        )
         place = float("nan") if span.stage in _UNSEEN else _STAGES.index(span.stage)
         times += [start, end]
         places += [place, place]
@@ -101,12 +104,12 @@ def _draw_stages(axes: Axes, night: NightPage) -> None:
 
 
 def _draw_events(axes: Axes, night: NightPage) -> None:
-    kinds = _kinds(night)
+    kinds, unit_s = _kinds(night), _unit_s(night)
     _lanes(axes, [_KIND_NAMES.get(kind, kind.replace("_", " ")) for kind in kinds])
     name_above(axes, "events")
     for place, kind in enumerate(kinds):
         bars = [
-            (event.start_s / 3600, max(event.duration_s / 3600, _hours(night) / _WIDTH))
+            (event.start_s / unit_s, max(event.duration_s / unit_s, _length(night) / _WIDTH))
             for event in night.events
             if event.kind == kind
         ]
@@ -151,13 +154,13 @@ def _lanes(axes: Axes, names: Sequence[str]) -> None:
         axes.axhline(place, color=RULE, linewidth=0.8, zorder=0.5)
 
 
-def _finish_axis(axes: Axes, *, is_last: bool) -> None:
+def _finish_axis(axes: Axes, night: NightPage, *, is_last: bool) -> None:
     axes.spines["left"].set_visible(False)
     axes.spines["bottom"].set_visible(is_last)
     axes.tick_params(axis="x", bottom=is_last, labelbottom=is_last)
     if is_last:
-        axes.set_xlabel("hours from the start")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda hour, _: f"{hour:g}"))
+        axes.set_xlabel(f"{'hours' if _unit_s(night) == _HOUR_S else 'minutes'} from the start")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda time, _: f"{time:g}"))
     axes.grid(axis="x", color=MUTED, alpha=0.15)
 
 
@@ -175,12 +178,19 @@ def _quality_classes(night: NightPage) -> list[str]:
     return [str(quality) for quality in Quality]
 
 
-def _hours(night: NightPage) -> float:
-    return len(night.quality) * night.window_s / 3600
+def _unit_s(night: NightPage) -> float:
+    """Return the unit of the time axis in seconds: a minute where hours would be fractions."""
+    is_long = len(night.quality) * night.window_s >= _LONG_S
+    return _HOUR_S if is_long else _MINUTE_S
+
+
+def _length(night: NightPage) -> float:
+    return len(night.quality) * night.window_s / _unit_s(night)
 
 
 def _times(night: NightPage) -> NDArray[np.float64]:
-    return (np.arange(len(night.quality)) + 0.5) * night.window_s / 3600
+    middles = np.arange(len(night.quality)) + 0.5
+    return np.asarray(middles * night.window_s / _unit_s(night), np.float64)
 
 
 def _values(numbers: Sequence[float | None]) -> NDArray[np.float64]:
@@ -188,10 +198,10 @@ def _values(numbers: Sequence[float | None]) -> NDArray[np.float64]:
 
 
 def _bars(rows: NDArray[np.int64], night: NightPage) -> list[tuple[float, float]]:
-    """Return start and length in hours of each run of consecutive rows."""
+    """Return start and length of each run of consecutive rows, in units of the time axis."""
     if not len(rows):
         return []
     first = np.flatnonzero(np.diff(rows, prepend=-2) > 1)
     counts = np.diff([*first.tolist(), len(rows)])
-    unit = night.window_s / 3600
+    unit = night.window_s / _unit_s(night)
     return [(unit * rows[place], unit * n) for place, n in zip(first, counts, strict=True)]
