@@ -98,12 +98,12 @@ def read_split(path: Path) -> dict[str, str]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DeapsError(f"benchmarks.sleep_split {path} cannot be read ({error})") from None
     sides = {}
-    for row in rows:
+    for number, row in enumerate(rows, start=2):  # row 1 has the names of the columns
         side = (row.get("split") or "").strip().lower()
         if side not in _SIDES or not row.get("id"):
             raise DeapsError(
-                f"benchmarks.sleep_split {path} has a row {row}; expected the columns id and "
-                f"split, with split one of {', '.join(_SIDES)}"
+                f"benchmarks.sleep_split {path} is wrong in row {number}; expected the columns id "
+                f"and split, with split one of {', '.join(_SIDES)}"
             )
         sides[row["id"].strip()] = _SIDES[side]
     return sides

@@ -104,6 +104,7 @@ def refresh_store(
         log_scan(log, scanned)
         if scanned.published is None:
             scanned.require_data()
+            _say_if_damaged(scanned)
         results = run_batches(settings, scanned.todo(), client)
         rescorings = read_changed_scorings(opaque(scanned)) if scanned.to_rescore() else {}
         snapshot = publish(opaque(scanned), opaque(results), opaque(rescorings), opaque(settings))
@@ -112,6 +113,16 @@ def refresh_store(
     busy_s = sum(result.busy_s for result in results)
     n_recordings = sum(len(result.rows) for result in results) + len(rescorings)
     return StoreRefresh(n_recordings, snapshot, busy_s, changed=snapshot.snapshot_id != before)
+
+
+def _say_if_damaged(scanned: Scan) -> None:
+    """Say what becomes of an index that cannot be read: nobody knows what else it held."""
+    if scanned.index_identity is not None:
+        names = ", ".join(dataset.job.dataset for dataset in scanned.datasets)
+        say(
+            f"warning: the published index is damaged and is made again, of {names} alone; other "
+            "data sets come back when they are configured"
+        )
 
 
 def run_batches(

@@ -258,8 +258,8 @@ def _scan_dataset(
         return DatasetScan(job, problem=f"no folder at {job.root}")
     now = time.time_ns()
     with accounting_links(job.root, named_roots) as links:
+        tables = _stat_tables(job)  # first: one that changes while it is read is read again
         found = list(job.reader.find(job.root))
-        tables = _stat_tables(job)
     found, n_links = without_links_to_others(job.root, found, links.links())
     recordings, n_renamed = by_distinct_name(map(_printable, found))
     warnings = tuple(map(printable, [*links.warnings(), *_name_warnings(n_links, n_renamed)]))

@@ -15,12 +15,14 @@ from preprocessing.recording import RawRecording, UnreadableRecordingError
 from preprocessing.units import millivolts_per
 
 _MILLIVOLTS_PER_VOLT = 1e3
+_CUT = "Invalid tag with only"
+"""So mne's warning of a FIF file starts that ends too early."""
 
 
 def read_mne_lead(path: Path, aliases: tuple[str, ...] = ECG_ALIASES) -> RawRecording:
     """Return the ECG lead of any file that ``mne.io.read_raw`` reads; only that lead is loaded."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
         raw = _open(path)
         index, note = pick_channel(raw.ch_names, aliases)
         fs = float(raw.info["sfreq"])
@@ -36,6 +38,7 @@ def read_mne_lead(path: Path, aliases: tuple[str, ...] = ECG_ALIASES) -> RawReco
         signal=volts.astype(np.float32) * np.float32(scale),
         fs=fs,
         channel=raw.ch_names[index],
+        truncated=any(str(warning.message).startswith(_CUT) for warning in warned),
         notes=tuple(text for text in (note, unit_note) if text),
     )
 
@@ -47,7 +50,7 @@ def _open(path: Path) -> Any:
 
     names = named_files(path) if path.suffix.lower() == ".vhdr" else {}
     try:
-        raw = mne.io.read_raw(path, preload=False, verbose="ERROR")
+        raw = mne.io.read_raw(path, preload=False, verbose="WARNING")
     except Exception:  # whatever the library raises, its text may quote the header
         if not path.exists():
             raise FileNotFoundError from None

@@ -74,6 +74,21 @@ def test_a_flow_without_any_data_says_so_before_it_publishes(tmp_path: Path) -> 
     assert not (tmp_path / "store/index.duckdb").exists()
 
 
+@pytest.mark.parametrize("damaged", [True, False])
+def test_a_damaged_index_is_made_again_with_a_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], damaged: bool
+) -> None:
+    write_edf(tmp_path / "data/a.edf", {"ECG": beats(20)})
+    settings = settings_for(tmp_path / "store", folder=tmp_path / "data")
+    run(settings)
+    index = tmp_path / "store/index.duckdb"
+    if damaged:
+        index.chmod(0o600)
+        index.write_bytes(index.read_bytes()[:5000])
+    assert refresh_store(settings).snapshot.n_recordings == 1
+    assert ("is made again, of folder alone" in capsys.readouterr().err) == damaged
+
+
 @pytest.fixture
 def no_second_scan(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a second scan fail."""

@@ -133,8 +133,9 @@ def test_a_published_split_takes_the_place_of_folds(store: Path, tmp_path: Path)
 def test_a_split_that_is_none_is_refused(store: Path, tmp_path: Path, text: str) -> None:
     path = tmp_path / "split.csv"
     path.write_text(text)
-    with pytest.raises(DeapsError, match="expected the columns id and split"):
+    with pytest.raises(DeapsError, match="in row 2; expected the columns id and split") as refused:
         planned(store, "sleep-stage", sleep_split=path)
+    assert "p3" not in str(refused.value)
 
 
 def test_without_scored_sleep_there_is_a_reason(store: Path, tmp_path: Path) -> None:

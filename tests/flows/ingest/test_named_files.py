@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import mne
@@ -117,6 +118,22 @@ def test_no_part_of_a_split_fif_is_read_twice(tmp_path: Path) -> None:
     with pytest.raises(UnreadableRecordingError, match="it goes on in other files"):
         read_mne_lead(tmp_path / "a_raw.fif")
     assert read_mne_lead(tmp_path / "a_raw-1.fif").signal.size < signal.size
+
+
+def test_a_fif_that_is_cut_is_refused_or_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "a_raw.fif"
+    info = mne.create_info(["ECG"], 250, "ecg")
+    raw = mne.io.RawArray(beats(60, 250)[None] * 1e-3, info, verbose="ERROR")
+    raw.save(path, buffer_size_sec=1, verbose="ERROR")
+    assert not read_mne_lead(path).truncated
+    whole = path.read_bytes()
+    n_read = 0
+    for n_bytes in range(len(whole) // 2, len(whole), 331):
+        path.write_bytes(whole[:n_bytes])
+        with suppress(UnreadableRecordingError):
+            assert read_mne_lead(path).truncated
+            n_read += 1
+    assert n_read
 
 
 def bdf(folder: Path) -> Path:

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from flows.config import ConfigError
+from flows.ingest.scan import scan
 from preprocessing.config import SynthSettings
+from preprocessing.datasets.folder import Folder
+from preprocessing.recording import FoundRecording
 from preprocessing.subject_columns import SubjectColumnError
 from preprocessing.synth import DATASETS
 from tests.edf_files import beats, write_edf
@@ -62,6 +65,30 @@ def test_an_unknown_variable_stops_before_any_work(data: Path, tmp_path: Path) -
 def test_what_may_identify_people_is_refused(data: Path, tmp_path: Path, name: str) -> None:
     with pytest.raises(SubjectColumnError, match=r"cohort\.columns has"):
         todo(settings_for(tmp_path / "store", columns(name), shhs=data))
+
+
+def test_a_table_that_changes_while_it_is_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "own"
+    write_edf(data / "a.edf", {"ECG": beats(40)})
+    table = data / "subjects.csv"
+    table.write_text("file,subject\na.edf,first\n")
+    settings = settings_for(tmp_path / "store", folder=data)
+    find = Folder.find
+
+    def find_and_change(reader: Folder, root: Path) -> list[FoundRecording]:
+        found = list(find(reader, root))
+        table.write_text("file,subject\na.edf,second\n")
+        return found
+
+    monkeypatch.setattr(Folder, "find", find_and_change)
+    run(settings)
+    monkeypatch.undo()
+    assert scan(settings).datasets[0].tables_changed
+    run(settings)
+    assert ask(settings, "SELECT subject FROM recordings") == [("second",)]
+    assert not scan(settings).datasets[0].tables_changed
 
 
 def test_free_text_in_a_column_is_left_out(tmp_path: Path) -> None:
