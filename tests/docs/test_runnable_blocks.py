@@ -43,7 +43,7 @@ def test_the_pages_that_newcomers_follow_have_blocks_that_run(page: str) -> None
 
 @pytest.mark.parametrize("document", WITH_FAST, ids=name)
 def test_a_page_runs_as_it_stands(document: Path, tmp_path: Path) -> None:
-    run_blocks(runnable_blocks(document), tmp_path, seconds=300)
+    run_blocks(runnable_blocks(document), tmp_path, seconds=540)
 
 
 @pytest.mark.slow
