@@ -63,6 +63,11 @@ def canonical(label: str) -> str:
     return " ".join(label.upper().split())
 
 
+def printable_label(label: str) -> str:
+    """Return a label without control characters, which could write anywhere on a terminal."""
+    return "".join(sign if sign.isprintable() else " " for sign in label).strip()
+
+
 def pick_channel(
     labels: Sequence[str], aliases: Sequence[str] = ECG_ALIASES
 ) -> tuple[int, str | None]:
@@ -73,6 +78,7 @@ def pick_channel(
     UnreadableRecordingError
         If no label is an alias; the message names the closest labels.
     """
+    labels = [printable_label(label) for label in labels]
     names = [canonical(label) for label in labels]
     wanted = [name for alias in aliases for name in _expanded(alias, names)]
     present = [alias for alias in wanted if alias in names]
@@ -82,10 +88,10 @@ def pick_channel(
             "to signal.channels_add (deaps channels FILE lists them)"
         )
     index = names.index(present[0])
-    chosen = labels[index].strip()
+    chosen = labels[index]
     if present[0] not in map(canonical, aliases):
         return index, f"ECG channel by the sound of its name: read {chosen}"
-    candidates = [labels[i].strip() for i, name in enumerate(names) if name in present]
+    candidates = [labels[i] for i, name in enumerate(names) if name in present]
     if len(candidates) == 1:
         return index, None
     return index, f"{len(candidates)} ECG channels ({', '.join(candidates)}); read {chosen}"
@@ -118,7 +124,7 @@ def _words(name: str) -> list[str]:
 
 def _closest_labels(labels: Sequence[str]) -> str:
     """Return the labels most like ECG for a message; one with an unknown word is only counted."""
-    distinct = {label.strip() for label in labels}
+    distinct = set(labels)
     shown = sorted((label for label in distinct if _is_plain(label)), key=_distance_from_ecg)
     hidden, more = len(distinct) - len(shown), len(shown) - _SHOWN
     parts = shown[:_SHOWN]

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from preprocessing.channels import printable_label
 from preprocessing.recording import MAX_DURATION_S, RawRecording, UnreadableRecordingError
 from preprocessing.units import UNKNOWN_UNIT
 
@@ -133,6 +134,7 @@ def check_recording(raw: RawRecording) -> RawRecording:
     import numpy as np
 
     check_length(raw.signal.size, raw.fs)
+    raw = replace(raw, channel=printable_label(raw.channel))
     is_finite = np.isfinite(raw.signal)
     finite = raw.signal if is_finite.all() else raw.signal[is_finite]
     if finite.size == 0:

@@ -256,7 +256,8 @@ def _read_segments(
     header_path: Path, header: WfdbHeader, aliases: tuple[str, ...]
 ) -> tuple[RawRecording, str | None]:
     """Return the lead of a record of several segments, NaN where one has none, and a note."""
-    check_claims(Claims(header.fs, sum(length for _, length in header.segments)))
+    n_samples = sum(length for _, length in header.segments)
+    check_claims(Claims(header.fs, n_samples))
     pieces: list[RawRecording | int] = []
     lead, note = None, None
     for name, length in header.segments:
@@ -265,7 +266,13 @@ def _read_segments(
         note = note or piece_note
         if length:
             pieces.append(piece)
-    return _joined(header.fs, pieces), note
+    raw = _joined(header.fs, pieces)
+    if n_samples != (header.n_samples or n_samples):
+        sum_note = (
+            f"segments: they have {n_samples:,} samples, the header says {header.n_samples:,}"
+        )
+        raw = replace(raw, notes=(*raw.notes, sum_note))
+    return raw, note
 
 
 def _read_segment(

@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 from typing import NamedTuple
 
-from preprocessing.channels import pick_channel
+from preprocessing.channels import pick_channel, printable_label
 from preprocessing.recording import UnreadableRecordingError
 
 
@@ -37,7 +37,10 @@ def list_channels(path: Path, labels: tuple[str, ...]) -> list[ChannelRow]:
         chosen, _ = pick_channel([label for label, _ in channels], labels)
     except UnreadableRecordingError:
         chosen = -1
-    return [ChannelRow(label, fs, n == chosen) for n, (label, fs) in enumerate(channels)]
+    return [
+        ChannelRow(printable_label(label), fs, n == chosen)
+        for n, (label, fs) in enumerate(channels)
+    ]
 
 
 def _edf_channels(path: Path) -> list[tuple[str, float]]:

@@ -201,7 +201,7 @@ def _check(root: Path, dataset: str, others: Callable[[str], np.ndarray | None])
             if not row.reason or re.search(r"\.py|\bline \d", row.reason):
                 raise BrokenError(f"I4: the reason is {row.reason!r}")
             continue
-        raw = reader.read(root, recording, SignalSettings().channels)
+        raw = reader.read(root, recording, SignalSettings().labels())
         _require_flags(job.store, row, raw)
         if not (row.notes or row.truncated):
             _require_equal(raw, others(raw.channel))

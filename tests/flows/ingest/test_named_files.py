@@ -69,6 +69,15 @@ def test_a_segment_that_is_cut_leaves_the_next_one_at_its_time(tmp_path: Path) -
     np.testing.assert_array_equal(cut.signal[7500:], whole[7500:])
 
 
+def test_segments_that_are_not_as_long_as_their_record_are_noted(tmp_path: Path) -> None:
+    write_record(tmp_path, "s1", {"II": beats(30, 250)}, fs=250, fmt="16")
+    (tmp_path / "r.hea").write_text("r/2 1 250 8000\ns1 7500\n~ 5000\n")
+    notes = read_wfdb_lead(tmp_path / "r.hea").notes
+    assert "segments: they have 12,500 samples, the header says 8,000" in notes
+    (tmp_path / "r.hea").write_text("r/2 1 250 8000\ns1 7500\n~ 500\n")
+    assert read_wfdb_lead(tmp_path / "r.hea").notes == ()
+
+
 def test_brainvision_samples_of_another_name_are_a_source(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()

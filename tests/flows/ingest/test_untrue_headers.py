@@ -82,6 +82,15 @@ def test_edf_limit_that_is_no_number_is_quarantined(edf: Path, limit: str) -> No
     )
 
 
+@pytest.mark.parametrize("label", ["ECG  \x14", "ECG \x1b[2", "\x07ECG", "EEG \x1b[2"])
+def test_no_control_character_of_a_label_is_written(edf: Path, label: str) -> None:
+    patch(edf, signal_field(2, 1, 0, 16), label)
+    row = preprocessed(edf.parent)
+    shown = "".join([row.channel or "", row.reason or "", *row.notes])
+    assert shown.isprintable()
+    assert ("no ECG channel" in shown) == label.startswith("EEG")
+
+
 @pytest.mark.parametrize("size", ["1e8", "1e30"])
 def test_edf_of_impossible_volts_is_quarantined(edf: Path, size: str) -> None:
     low, high = physical_fields(2, 1)
