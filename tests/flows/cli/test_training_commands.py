@@ -313,13 +313,13 @@ def test_a_training_that_outlives_its_killed_command_is_not_trained_twice(
         "training.checkpoint_every=10",
         "training.evolution_every=600",
     ]
-    first = start_training(tmp_path, *FEW_STEPS, *rare, f"execution.{way}=2")
-    wait_for(lambda: list(tmp_path.glob("store/runs/*/checkpoints/step-*")), 120)
-    first.kill()
-    first.wait()
-    (folder,) = (tmp_path / "store/runs").iterdir()
-    settings = load_settings(overrides=[f"store.root={tmp_path}/store", f"execution.{way}=2"])
-    train_to_publication(open_run(folder), settings)
+    with start_training(tmp_path, *FEW_STEPS, *rare, f"execution.{way}=2") as first:
+        wait_for(lambda: list(tmp_path.glob("store/runs/*/checkpoints/step-*")), 120)
+        first.kill()
+        first.wait()
+        (folder,) = (tmp_path / "store/runs").iterdir()
+        settings = load_settings(overrides=[f"store.root={tmp_path}/store", f"execution.{way}=2"])
+        train_to_publication(open_run(folder), settings)
     said = capsys.readouterr().err
     assert f"another run is working on {folder}; waiting for it to end" in said
     assert [row["step"] for row in read_metrics(folder)] == list(range(1, 601))
