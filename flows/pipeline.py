@@ -22,6 +22,7 @@ from flows.monitoring.event_log import EventLog
 from flows.monitoring.stage_events import log_unchanged
 from flows.placement import embed_runs, train_runs
 from flows.report import link_report, report
+from flows.runtime.dask_pool import keeping_workers
 from flows.runtime.flow_start import (
     DEMO_PRESET,
     StageParameters,
@@ -102,9 +103,10 @@ def train_and_report(
         failures = train_experiment(settings, parameters)
     if not load_state(settings).runs:
         raise_failures(failures)
-    with watch.stage("embed the runs"):
-        embed_runs(settings, parameters)
-    folder = evaluate_runs(settings, parameters, watch, command)
+    with keeping_workers():
+        with watch.stage("embed the runs"):
+            embed_runs(settings, parameters)
+        folder = evaluate_runs(settings, parameters, watch, command)
     page = write_report(settings, parameters, folder)
     raise_failures(failures, f" The report of the others: {page}")
     return page

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from flows.runtime.console import say
@@ -75,9 +76,45 @@ def _environment_kept() -> Iterator[None]:
         os.environ.update(before)
 
 
+class _KeptWorkers:
+    """The workers of several stages: the first that needs them starts them."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._client: Client | None = None
+
+    def client(self, execution: ExecutionSettings) -> Client:
+        if self._client is None:
+            self._client = self._stack.enter_context(_new_pool(execution))
+        return self._client
+
+
+_kept: ContextVar[_KeptWorkers | None] = ContextVar("kept workers", default=None)
+
+
+@contextmanager
+def keeping_workers() -> Iterator[None]:
+    """Let the stages that are called inside share one pool: starting workers takes seconds."""
+    with ExitStack() as stack:
+        token = _kept.set(_KeptWorkers(stack))
+        try:
+            yield
+        finally:
+            _kept.reset(token)
+
+
 @contextmanager
 def worker_pool(execution: ExecutionSettings) -> Iterator[Client]:
-    """Yield a Dask client; a local cluster is started and stopped with it."""
+    """Yield a Dask client; a local cluster is started and stopped with it, unless it is kept."""
+    if (kept := _kept.get()) is not None:
+        yield kept.client(execution)
+        return
+    with _new_pool(execution) as client:
+        yield client
+
+
+@contextmanager
+def _new_pool(execution: ExecutionSettings) -> Iterator[Client]:
     # Imported here: a run with nothing to do starts no workers, and Dask takes 0.5 s.
     import dask
     from distributed import Client

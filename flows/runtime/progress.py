@@ -22,7 +22,7 @@ from flows.runtime.artifacts import leave_progress, move_progress
 from flows.runtime.console import say
 from flows.runtime.flow_log import log_line
 
-_ARTIFACT_EVERY_S = 3.0
+_ARTIFACT_EVERY_S = 10.0
 _LINE_EVERY_S = 15.0
 
 

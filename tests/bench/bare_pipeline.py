@@ -34,12 +34,14 @@ def preprocess(settings: Settings) -> None:
 
 
 def train(settings: Settings) -> None:
-    """Train the whole experiment in this process."""
+    """Train the whole experiment in this process, and publish each run in the index."""
     from deaps.train import train_run
     from deaps.training.run_folder import create_run
+    from storage.publish import republish
 
     for trained in plan_experiment(settings).trained:
         train_run(create_run(settings.store.root, trained.plan).folder)
+        republish(settings.store.root)
 
 
 def evaluate(settings: Settings) -> None:

@@ -1,15 +1,18 @@
-"""Workers that die while they start are started again, and not for ever."""
+"""Workers: started again if they die in their start, and shared by stages that follow."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
 import distributed
 import pytest
 
+from flows.config import ExecutionSettings
 from flows.runtime import dask_pool
-from flows.runtime.dask_pool import WorkersError
+from flows.runtime.dask_pool import WorkersError, keeping_workers, worker_pool
 
 
 def failing(times: int) -> tuple[Any, SimpleNamespace]:
@@ -41,3 +44,40 @@ def test_workers_that_always_die_are_given_up_in_words(monkeypatch: pytest.Monke
     with pytest.raises(WorkersError, match=r"3 times.*execution\.workers \(now 4\)"):
         dask_pool._start_cluster(4)
     assert calls.n == 3
+
+
+def _counting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Replace pools by ones that note their start and end."""
+    noted: list[str] = []
+
+    @contextmanager
+    def pool(execution: ExecutionSettings) -> Iterator[str]:
+        noted.append("start")
+        yield f"client {noted.count('start')}"
+        noted.append("end")
+
+    monkeypatch.setattr(dask_pool, "_new_pool", pool)
+    return noted
+
+
+def test_stages_share_kept_workers_until_the_last_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    noted = _counting(monkeypatch)
+    with keeping_workers():
+        assert noted == []  # stages with nothing to do need none
+        with worker_pool(ExecutionSettings()) as first:
+            pass
+        with worker_pool(ExecutionSettings()) as second:
+            pass
+        assert first is second
+        assert noted == ["start"]
+    assert noted == ["start", "end"]
+
+
+def test_without_keeping_each_stage_has_workers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    noted = _counting(monkeypatch)
+    with keeping_workers(), worker_pool(ExecutionSettings()):
+        pass
+    for _ in range(2):
+        with worker_pool(ExecutionSettings()):
+            pass
+    assert noted == ["start", "end"] * 3
