@@ -45,6 +45,23 @@ def test_answers_come_back_fold_by_fold_with_minus_infinity(tmp_path: Path) -> N
         np.testing.assert_array_equal(given.scores, read.scores)
 
 
+def test_opposite_scores_of_two_classes_come_back_from_one_column(tmp_path: Path) -> None:
+    of_second = np.array([0.5, -2.25, 8.0])
+    scores = np.stack([-of_second, of_second], axis=1)
+    write_answers(tmp_path / "a.answers", [Answers(np.array([1, 0, 1], np.int8), scores)])
+    (again,) = read_answers(tmp_path / "a.answers") or []
+    np.testing.assert_array_equal(again.scores, scores)
+
+
+def test_brief_scores_keep_three_digits_and_every_label(tmp_path: Path) -> None:
+    (answers,) = _answers()[:1]
+    write_answers(tmp_path / "a.answers", [answers], briefly=True)
+    (again,) = read_answers(tmp_path / "a.answers") or []
+    np.testing.assert_array_equal(again.labels, answers.labels)
+    np.testing.assert_allclose(again.scores, answers.scores, rtol=1e-3)
+    assert not np.array_equal(again.scores, answers.scores)
+
+
 def test_without_a_file_there_are_no_answers(tmp_path: Path) -> None:
     assert read_answers(tmp_path / "none.answers") is None
 
