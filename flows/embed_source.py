@@ -103,7 +103,7 @@ def embed_source(
             raise DeapsError("--plot draws files; for a recording of the store: deaps show NAME")
         return _embed_dataset(settings, source, encoder, out, keep_rejected=keep_rejected, say=say)
     if not Path(source).exists() and not list(Path(source).parent.glob(f"{Path(source).name}.*")):
-        raise DeapsError(f"{source} is neither a file nor one of {', '.join(DATASETS)}")
+        raise DeapsError(f"{source} is neither a file nor one of {', '.join(sorted(DATASETS))}")
     return _embed_files(
         settings, Path(source), encoder, out, keep_rejected=keep_rejected, plot=plot, say=say
     )

@@ -108,7 +108,7 @@ def test_embed_normalises_as_the_encoder_was_trained(tmp_path: Path) -> None:
 def test_embed_without_a_file_or_data_set_says_so(encoder: Path) -> None:
     result = deaps("embed", "nothing.edf", "--encoder", str(encoder))
     assert result.exit_code == 2
-    assert "neither a file nor one of folder, afdb, afpdb" in result.output
+    assert "neither a file nor one of afdb, afpdb" in result.output
 
 
 def test_embed_with_a_pickle_is_refused(tmp_path: Path) -> None:
