@@ -54,7 +54,7 @@ def test_the_wheel_runs_the_demo_in_an_empty_environment(tmp_path: Path) -> None
     run(environment / "bin/pip", "install", "--quiet", "-c", constraints, wheel, cwd=folder)
     options = [word for setting in SMALL for word in ("--set", setting)]
     page = run(environment / "bin/deaps", "run", "--preset", "demo", *options, cwd=folder)
-    report = Path(page.strip().rpartition("report: ")[2])
+    report = Path(page.rpartition("report: ")[2].splitlines()[0])
     assert report.is_relative_to(folder)
     assert "BYOL" in report.read_text()
     home = run(environment / "bin/python", "-c", "import deaps; print(deaps.__file__)", cwd=folder)

@@ -96,6 +96,7 @@ def test_folds_of_a_killed_worker_are_done_again(
 
         wanted = wanted_answers(state, files, plans)
         assert set(measured[1]) == {request.key for request in wanted}
+        _forget_answers(settings)  # a process with other threads gave them: they differ by rounding
         undisturbed = run_folds(wanted, plans, client)
         _forget_answers(settings)
         again = run_folds(wanted, plans, client, kill_one)
