@@ -41,8 +41,12 @@ MailProg=/bin/true
 MpiDefault=none
 JobRequeue=1
 KillWait=2
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} RealMemory=4000 State=UNKNOWN
+GresTypes=gpu
+SlurmdParameters=config_overrides
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} RealMemory=64000 Gres=gpu:1 State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:4
+PartitionName=cpu Nodes=ALL MaxTime=INFINITE State=UP OverSubscribe=FORCE:4
+PartitionName=gpu Nodes=ALL MaxTime=INFINITE State=UP OverSubscribe=FORCE:4
 """
 
 
@@ -56,6 +60,8 @@ def slurm_cluster(folder: Path) -> Iterator[dict[str, str]]:
         (folder / name).mkdir()
     config = folder / "slurm.conf"
     config.write_text(CONFIG.format(host=host, folder=folder, cores=os.cpu_count(), **ports))
+    # Counted by SLURM as a GPU is; there is no device behind it.
+    (folder / "gres.conf").write_text("Name=gpu File=/dev/null\n")
     (folder / "cgroup.conf").write_text("CgroupAutomount=no\nConstrainCores=no\n")
     env = {**os.environ, "SLURM_CONF": str(config)}
     with ExitStack() as stack:

@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import load_file
 
 from flows.runtime.slurm import job_name
+from tests.docs.shown_blocks import commands, shown_block
 from tests.edf_files import beats, write_edf
 from tests.flows.prefect_processes import BIN, running, wait_for
 from tests.flows.slurm_cluster import MISSING, slurm_cluster
@@ -172,18 +173,25 @@ def test_a_refused_training_is_a_clear_message_and_nothing_is_lost(
     assert all(torch.equal(value, expected[key]) for key, value in weights(trained).items())
 
 
-def test_a_whole_run_by_jobs_equals_that_of_this_machine(
+def test_a_whole_run_with_the_shown_settings_equals_that_of_this_machine(
     tmp_path: Path, env: dict[str, str]
 ) -> None:
     project = make_project(tmp_path / "project")
-    (project / "deaps.toml").write_text(TINY + JOBS)
     run(project, ONE_THREAD, "run", "--set=store.root=local")
-    run(project, env, "run", "--set=store.root=by-slurm", BY_SLURM)
+    # One machine is its own login node: only the network of this page's settings is another.
+    here = {"[execution]\n": "", 'partition = "cpu" ': 'interface = "lo"\npartition = "cpu" '}
+    shown = shown_block("operations.md", "[execution.slurm]", here)
+    (project / "deaps.toml").write_text(TINY + shown)
+    (command,) = commands(shown_block("operations.md", "deaps run\n"))
+    run(project, env, *command.split()[1:], "--set=store.root=by-slurm")
     local, by_slurm = project / "local", project / "by-slurm"
     assert snapshot(by_slurm) == snapshot(local)
     assert figures(by_slurm) == figures(local)
     (trained,) = (by_slurm / "runs").iterdir()
-    assert "deaps.train" in (trained / "slurm.sh").read_text()
+    script = (trained / "slurm.sh").read_text()
+    assert "deaps.train" in script
+    assert "--partition=gpu" in script
+    assert "--gres=gpu:1" in script
     names = [page.parent.name for page in by_slurm.glob("reports/*/index.html")]
     assert names == [page.parent.name for page in local.glob("reports/*/index.html")]
     assert len(names) == 1
