@@ -28,7 +28,7 @@ class NoWeightsError(DeapsError):
     """An answer is missing, and so are the weights that could give it."""
 
 
-_VERSION = 2
+_VERSION = 3
 """Raised when the same features would give other answers than before."""
 
 ANSWERS_FOLDER = "answers"

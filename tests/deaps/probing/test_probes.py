@@ -49,6 +49,15 @@ def test_labels_and_scores_equal_plain_scikit_learn(name: str, classes: int) -> 
     np.testing.assert_allclose(answers.scores, expected, atol=2e-2)
 
 
+@pytest.mark.parametrize("name", PROBES)
+def test_features_far_from_zero_keep_their_digits(name: str) -> None:
+    (train, labels), (test, _) = overlapping(300, 2, 0), overlapping(500, 2, 1)
+    near = PROBES[name].fit_predict(train, labels, test, 2)
+    far = PROBES[name].fit_predict(train + 1e7, labels, test + 1e7, 2)
+    np.testing.assert_array_equal(far.labels, near.labels)
+    np.testing.assert_allclose(far.scores, near.scores, atol=1e-3)
+
+
 def test_intels_form_is_used_where_it_is_installed() -> None:
     sklearnex = pytest.importorskip("sklearnex.svm")
     assert svc_class() is sklearnex.SVC
