@@ -47,13 +47,15 @@ def running(
             process.wait()
 
 
-def wait_for(what: Callable[[], Any], patience_s: float = PATIENCE_S) -> Any:
+def wait_for(
+    what: Callable[[], Any], patience_s: float = PATIENCE_S, *, every_s: float = 0.5
+) -> Any:
     """Return what ``what`` returns once it is true."""
     deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
         if found := what():
             return found
-        time.sleep(0.5)
+        time.sleep(every_s)
     raise TimeoutError(f"nothing after {patience_s} s")
 
 
