@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ import deaps.train
 from deaps.method_registry import PAPER_METHODS
 from deaps.methods.byol import Byol
 from deaps.models.encoder_file import load_encoder
-from deaps.train import NonFiniteError, TrainingStoppedError, train_run
+from deaps.train import NonFiniteError, StepClock, TrainingStoppedError, train_run
 from deaps.training.checkpoints import encoder_files
 from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import Run, RunError, open_run
@@ -102,6 +103,21 @@ def test_run_json_says_what_was_trained_on_what(store: Path) -> None:
     assert told["snapshot"] == run.snapshot_id
     assert told["config"]["training"]["seed"] == 3
     assert told["synthetic"] is False
+    assert (told["device"], told["processes"]) == ("cpu", 1)
+
+
+def test_speed_and_waiting_are_those_since_the_last_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("deaps.train.time.perf_counter", lambda: now)
+    loader: Any = SimpleNamespace(waited_s=5.0)
+    batch: Any = SimpleNamespace(windows=torch.zeros(8, 3, 1))
+    clock = StepClock(loader, step=10)
+    now, loader.waited_s = 104.0, 6.0
+    first = clock.row(20, batch, world=2)
+    assert first == {"step": 20, "step_s": 0.4, "windows_per_s": 120.0, "waiting_share": 0.25}
+    now, loader.waited_s = 106.0, 6.0
+    second = clock.row(21, batch, world=1)
+    assert second == {"step": 21, "step_s": 2.0, "windows_per_s": 12.0, "waiting_share": 0.0}
 
 
 def test_finished_run_is_left_alone(store: Path) -> None:

@@ -91,3 +91,4 @@ def test_after_step_moves_the_teacher_by_tau() -> None:
 def test_more_features_than_there_are_is_told() -> None:
     with pytest.raises(DeapsError, match=r"deaps.features is 257, but .* 256 .* masked = false"):
         made(features=257)
+    assert made(features=256).settings.features == 256
