@@ -42,3 +42,16 @@ def test_trials_of_a_method_differ_by_the_encoder_alone() -> None:
         own = [plan for plan in plans if plan.method == method]
         assert len({plan.model.encoder for plan in own}) == len(own) == 3
         assert len({plan.training for plan in own}) == len({plan.model.deaps for plan in own}) == 1
+
+
+def test_the_longer_experiment_has_six_trials_of_each_method_with_one_encoder() -> None:
+    settings = load_settings(config=DOCS / "longer-trials.toml")
+    plans = [t.plan for t in plan_experiment(settings).trained if t.role == "trial"]
+    assert len({str(plan.identity()) for plan in plans}) == len(plans)
+    kept = [plan for plan in plans if plan.model.encoder.norm != "final"]
+    assert Counter(plan.method for plan in kept) == dict.fromkeys(PAPER_METHODS, 6)
+    assert {plan.model.encoder for plan in kept} == {load_settings(preset="open").encoder}
+    assert {(plan.method == "tf-c", plan.iterations) for plan in plans} == {
+        (False, 300),
+        (True, 750),
+    }
