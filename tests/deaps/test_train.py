@@ -256,6 +256,22 @@ def test_loss_that_is_no_number_stops_and_keeps_the_checkpoint(
     assert all(torch.isfinite(value).all() for value in last_weights(run).values())
 
 
+def test_a_gradient_that_is_no_number_is_named(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run(store)
+    forward = Byol.forward
+
+    def spoiled(self: Any, batch: Any) -> dict[str, torch.Tensor]:
+        terms = forward(self, batch)
+        # Zero, with a slope of infinity: the loss itself stays finite.
+        return terms | {"loss": terms["loss"] + (terms["loss"] - terms["loss"]).abs().sqrt()}
+
+    monkeypatch.setattr(Byol, "forward", spoiled)
+    with pytest.raises(NonFiniteError, match="the gradient is nan at step 1; the last checkpoint"):
+        train_run(run.folder, device="cpu")
+
+
 def test_a_step_that_spoils_the_weights_stops_before_they_are_kept(store: Path) -> None:
     run = make_run(store, learning_rate=1e30)
     with pytest.raises(NonFiniteError, match=r"the largest representation is .* at step 1; the"):
