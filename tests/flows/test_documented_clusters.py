@@ -9,14 +9,12 @@ import json
 import subprocess
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
-import duckdb
 import pytest
 
 from tests.docs.shown_blocks import commands, shown_block
 from tests.flows.prefect_processes import BIN, free_port, running, wait_for
-from tests.flows.tiny_project import environment, make_project
+from tests.flows.tiny_project import ask, environment, make_project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
@@ -38,11 +36,6 @@ def shell(folder: Path, command: str) -> str:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stderr
-
-
-def ask(store: Path, question: str) -> list[Any]:
-    with duckdb.connect(store / "index.duckdb", read_only=True) as index:
-        return index.execute(question).fetchall()
 
 
 def test_the_shown_dask_cluster_gives_what_local_workers_give(project: Path) -> None:

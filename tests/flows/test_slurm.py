@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -19,7 +18,7 @@ from tests.edf_files import beats, write_edf
 from tests.flows.prefect_processes import BIN, running, wait_for
 from tests.flows.slurm_cluster import MISSING, slurm_cluster
 from tests.flows.tiny_project import CONFIG as TINY
-from tests.flows.tiny_project import environment, make_project
+from tests.flows.tiny_project import ask, environment, make_project
 
 pytestmark = [
     pytest.mark.slow,
@@ -97,11 +96,6 @@ def kill(env: dict[str, str], job: str) -> None:
 
 def window_files(store: Path) -> dict[str, bytes]:
     return {str(p.relative_to(store)): p.read_bytes() for p in store.rglob("windows/**/*.parquet")}
-
-
-def ask(store: Path, question: str) -> list[Any]:
-    with duckdb.connect(store / "index.duckdb", read_only=True) as index:
-        return index.execute(question).fetchall()
 
 
 def snapshot(store: Path) -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
+
+import duckdb
 
 from preprocessing.config import SynthSettings
 from preprocessing.synth import write_cohort
@@ -65,6 +68,12 @@ def make_project(folder: Path) -> Path:
     shutil.copy(ROOT / "prefect.toml", folder)
     shutil.copy(ROOT / "prefect.yaml", folder)
     return folder
+
+
+def ask(store: Path, question: str) -> list[Any]:
+    """Return what the index of a store answers to a question in SQL."""
+    with duckdb.connect(store / "index.duckdb", read_only=True) as index:
+        return index.execute(question).fetchall()
 
 
 def environment(**changes: str) -> dict[str, str]:
