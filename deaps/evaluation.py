@@ -284,6 +284,11 @@ class Evolution(Record):
     degree: int
     fitted_steps: tuple[float, ...]
     fitted: tuple[float, ...]
+    doubling_gain: float | None = None
+    """What each doubling of the steps gained, by a straight line over their logarithm; None with
+    fewer than two steps after the first."""
+    doubling_error: float | None = None
+    """Standard error of that gain; None with fewer than three."""
 
 
 class AblationRow(Record):

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.polynomial import Polynomial
+from numpy.typing import NDArray
+from scipy.stats import linregress
 
 from deaps.evaluation import Evolution
 from deaps.exhibits import NotShownError
@@ -42,6 +44,7 @@ def evolution_exhibit(
     # On the domain itself: numpy would map it to -1 to 1, with the same curve.
     curve = Polynomial.fit(share, figures, degree, domain=[0, 1], window=[0, 1])
     places = np.linspace(0, 1, _CURVE_POINTS)
+    gain, error = _gain_of_doubling(at[at > 0], figures[at > 0])
     return Evolution(
         representation=representation,
         benchmark=benchmark,
@@ -50,4 +53,17 @@ def evolution_exhibit(
         degree=degree,
         fitted_steps=plain_floats(at[0] + places * (at[-1] - at[0])),
         fitted=plain_floats(curve(places)),
+        doubling_gain=gain,
+        doubling_error=error,
     )
+
+
+def _gain_of_doubling(
+    steps: NDArray[np.integer], figures: NDArray[np.float64]
+) -> tuple[float | None, float | None]:
+    """Return the slope of figures over log2(steps), and its standard error; steps are positive."""
+    n_steps = len(np.unique(steps))
+    if n_steps < 2:
+        return None, None
+    line = linregress(np.log2(steps), figures)
+    return float(line.slope), float(line.stderr) if n_steps > 2 else None

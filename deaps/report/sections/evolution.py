@@ -11,6 +11,7 @@ from deaps.report.parts import (
     ColumnGroup,
     Figure,
     Panel,
+    Paragraph,
     Part,
     Row,
     Section,
@@ -19,7 +20,13 @@ from deaps.report.parts import (
 from deaps.report.results import benchmark_title, representation_label
 from deaps.report.sections.absent import notices
 from deaps.report.theme import series_styles
-from deaps.report.wording import counted, percent, slug
+from deaps.report.wording import counted, number, percent, points, slug
+
+_GAIN = (
+    "One seed of each method is followed. The gain of a doubling is the slope of a straight line "
+    "over the logarithm of the iterations, with its standard error: the scatter about that line, "
+    "not the luck of a seed."
+)
 
 
 def evolution_section(evaluation: Evaluation) -> Section:
@@ -30,6 +37,7 @@ def evolution_section(evaluation: Evaluation) -> Section:
     parts: list[Part] = [*notices(evaluation, "evolution", empty=not courses)]
     if courses:
         parts.append(_figure(evaluation, courses))
+        parts.append(Paragraph(_GAIN))
         parts.append(Beside(tuple(_table(evaluation, *item) for item in courses.items())))
     return Section("evolution", "Evolution over training", tuple(parts))
 
@@ -68,12 +76,23 @@ def _table(evaluation: Evaluation, benchmark: str, courses: list[Evolution]) -> 
     rows = []
     for course in courses:
         values = dict(zip(course.steps, course.values, strict=True))
-        cells = tuple(Cell(percent(values.get(step))) for step in steps)
-        rows.append(Row(representation_label(evaluation, course.representation), cells))
+        cells = [Cell(percent(values.get(step))) for step in steps]
+        cells.append(_gain_of_doubling(course))
+        rows.append(Row(representation_label(evaluation, course.representation), tuple(cells)))
     return Table(
         id=f"table-evolution-{slug(benchmark)}",
-        caption=f"{benchmark_title(evaluation, benchmark)}: accuracy by iterations, in per cent.",
+        caption=f"{benchmark_title(evaluation, benchmark)}: accuracy by iterations, in per cent, "
+        "and what a doubling of the iterations gained, in points.",
         corner="",
-        groups=(ColumnGroup("", tuple(f"{step:,}" for step in steps)),),
+        groups=(
+            ColumnGroup("iterations", tuple(f"{step:,}" for step in steps)),
+            ColumnGroup("", ("a doubling",)),
+        ),
         bodies=(Body(tuple(rows)),),
     )
+
+
+def _gain_of_doubling(course: Evolution) -> Cell:
+    error = course.doubling_error
+    note = "" if error is None else f"± {number(100 * error, 1)}"
+    return Cell(points(course.doubling_gain), note, missing=course.doubling_gain is None)

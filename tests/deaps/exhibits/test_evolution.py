@@ -44,6 +44,27 @@ def test_curve_may_leave_the_range_of_a_share() -> None:
     assert max(found.fitted) > 1
 
 
+def test_gain_of_a_doubling_is_the_slope_over_the_logarithm_with_its_standard_error() -> None:
+    found = evolution_exhibit("deaps", "challenge", STEPS, VALUES)
+    doublings, figures = np.log2(STEPS[1:]), np.array(VALUES[1:])
+    about = doublings - doublings.mean()
+    slope = about @ figures / (about @ about)
+    residuals = figures - figures.mean() - slope * about
+    error = np.sqrt(residuals @ residuals / 3 / (about @ about))
+    assert found.doubling_gain == pytest.approx(slope)
+    assert found.doubling_error == pytest.approx(error)
+
+
+@pytest.mark.parametrize(
+    ("points", "gain", "error"), [(2, None, None), (3, pytest.approx(0.05), None)]
+)
+def test_gain_of_a_doubling_needs_two_steps_after_the_first_and_its_error_three(
+    points: int, gain: object, error: object
+) -> None:
+    found = evolution_exhibit("deaps", "challenge", STEPS[:points], VALUES[:points])
+    assert (found.doubling_gain, found.doubling_error) == (gain, error)
+
+
 def test_one_step_is_refused() -> None:
     with pytest.raises(NotShownError, match="1 different steps"):
         evolution_exhibit("deaps", "challenge", [5, 5], [0.5, 0.6])

@@ -481,6 +481,8 @@ def _evolution(name: str, benchmark: str) -> Evolution:
         degree=3,
         fitted_steps=tuple(map(float, fitted_steps)),
         fitted=tuple(map(float, fitted)),
+        doubling_gain=float(np.polyfit(np.log2(steps[1:]), values[1:], 1)[0]),
+        doubling_error=0.004,
     )
 
 

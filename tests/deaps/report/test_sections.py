@@ -218,6 +218,16 @@ def test_every_run_has_curves_and_a_row(sections: Sequence[Section]) -> None:
     assert list(rows(table(sections, "table-training"))) == [panel.title for panel in figure.panels]
 
 
+def test_the_gain_of_a_doubling_stands_behind_accuracy_by_iterations(
+    evaluation: Evaluation, sections: Sequence[Section]
+) -> None:
+    course = evaluation.evolution[0]
+    assert course.doubling_gain is not None
+    last = rows(table(sections, f"table-evolution-{course.benchmark}"))["DEAPS"].cells[-1]
+    assert last.text.replace("−", "-") == f"{100 * course.doubling_gain:+.1f}"
+    assert last.note == "± 0.4"
+
+
 def test_data_sets_have_the_names_that_people_know(sections: Sequence[Section]) -> None:
     heads = set(rows(table(sections, "table-quality")))
     assert heads == {
