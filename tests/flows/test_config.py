@@ -105,8 +105,8 @@ TUNED = 'experiment.tuned.deaps=["training.learning_rate=1e-3", "deaps.tau=0.98"
 
 def test_a_typed_setting_wins_over_what_a_preset_tuned() -> None:
     settings = load_settings(preset="open", overrides=["training.learning_rate=2e-4"])
-    assert method_plan(settings, "deaps").training.learning_rate == 2e-4
-    assert method_plan(settings, "deaps").model.deaps.tau == 0.98  # tuned, and nobody typed it
+    assert method_plan(settings, "pclr").training.learning_rate == 2e-4
+    assert method_plan(settings, "tf-c").training.warmup == 100  # tuned, and nobody typed it
 
 
 def test_a_file_wins_over_what_its_preset_tuned(tmp_path: Path) -> None:

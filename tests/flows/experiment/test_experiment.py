@@ -68,7 +68,7 @@ def test_train_trains_what_the_experiment_compares() -> None:
         compared = [each.plan for each in trained if each.name == method]
         assert seeded_plans(settings, method) == compared
         assert method_plan(settings, method) == compared[0]
-    assert method_plan(settings, "deaps").training.learning_rate == 1e-3
+    assert method_plan(settings, "pclr").training.learning_rate == 1e-4
 
 
 def test_a_trial_that_was_chosen_is_the_method_itself() -> None:
