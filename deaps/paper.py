@@ -6,15 +6,27 @@ from typing import Any, NamedTuple
 
 from deaps.method_registry import BYOL, CLOCS, DEAPS, MIXING_UP, PCLR, TF_C
 
-LADDER: dict[str, tuple[str, dict[str, Any]]] = {
-    "PCLR": (PCLR.name, {}),
-    "BYOL": (BYOL.name, {}),
-    "+ covariance": (DEAPS.name, {"gradual": False}),
-    "+ gradual loss": (DEAPS.name, {"gradual": True, "masked": False}),
-    "+ mask (DEAPS)": (DEAPS.name, {"gradual": True, "masked": True}),
+
+class Rung(NamedTuple):
+    """A training of the ablation of components."""
+
+    method: str
+    changed: dict[str, Any]
+    """What it overrides of `DeapsSettings`."""
+    tuned_as: str
+    """The method whose tuned settings it has. From BYOL on, each rung is to differ from the one
+    below by a component, and not by a rate; PCLR is another method."""
+
+
+LADDER: dict[str, Rung] = {
+    "PCLR": Rung(PCLR.name, {}, PCLR.name),
+    "BYOL": Rung(BYOL.name, {}, DEAPS.name),
+    "+ covariance": Rung(DEAPS.name, {"gradual": False}, DEAPS.name),
+    "+ gradual loss": Rung(DEAPS.name, {"gradual": True, "masked": False}, DEAPS.name),
+    "+ mask (DEAPS)": Rung(DEAPS.name, {"gradual": True, "masked": True}, DEAPS.name),
 }
-"""The ablation of components, in order: a rung's method, and what it overrides of
-`DeapsSettings`. DEAPS without its gradual loss is BYOL with the covariance loss."""
+"""The ablation of components, in order. DEAPS without its gradual loss is BYOL with the covariance
+loss."""
 
 
 class Printed(NamedTuple):

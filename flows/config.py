@@ -137,7 +137,7 @@ class ExperimentSettings(SettingsSection):
         default_factory=dict
     )
     """Overrides that one method alone trains with, such as ``training.warmup=50``: what trials
-    chose. Ablations of DEAPS have those of DEAPS."""
+    chose. Ablations of DEAPS have those of DEAPS, and so has the ladder's BYOL."""
 
     trials: dict[str, TrialSettings] = Field(default_factory=dict)
     """Choices to try on the inner folds alone, by name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from deaps.config import MethodName, ModelSettings
 from deaps.evaluation import Ablation, AblationRow
@@ -15,8 +15,17 @@ from deaps.training.precision import settle_precision
 from deaps.training.run_folder import TrainingPlan
 from flows.config import Settings, overridden
 
-_Rung = tuple[str, MethodName, Iterable[str], dict[str, float]]
-"""Label, method, overrides, and the paper's accuracies."""
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A row of an ablation: what it is called, and how it is trained."""
+
+    label: str
+    overrides: Iterable[str]
+    paper: dict[str, float] = field(default_factory=dict)
+    """The paper's accuracies, by benchmark."""
+    method: MethodName = DEAPS.name
+    tuned_as: MethodName = DEAPS.name
 
 
 def plan_experiment(settings: Settings) -> Experiment:
@@ -34,18 +43,29 @@ def plan_experiment(settings: Settings) -> Experiment:
 
 
 def method_plan(
-    settings: Settings, method: MethodName, overrides: Iterable[str] = ()
+    settings: Settings,
+    method: MethodName,
+    overrides: Iterable[str] = (),
+    *,
+    tuned_as: MethodName | None = None,
 ) -> TrainingPlan:
-    """Return the plan of training ``method`` with what is tuned for it, and then ``overrides``."""
-    tuned = settings.experiment.tuned.get(method, ())
+    """Return the plan of training ``method`` with what is tuned for it, and then ``overrides``.
+
+    ``tuned_as`` names another method, to have what is tuned for that one.
+    """
+    tuned = settings.experiment.tuned.get(tuned_as or method, ())
     return training_plan(overridden(settings, [*tuned, *overrides]), method)
 
 
 def seeded_plans(
-    settings: Settings, method: MethodName, overrides: Iterable[str] = ()
+    settings: Settings,
+    method: MethodName,
+    overrides: Iterable[str] = (),
+    *,
+    tuned_as: MethodName | None = None,
 ) -> list[TrainingPlan]:
-    """Return the plans of training ``method``, one for each seed of the experiment."""
-    plan = method_plan(settings, method, overrides)
+    """Return the plans that `method_plan` describes, one for each seed of the experiment."""
+    plan = method_plan(settings, method, overrides, tuned_as=tuned_as)
     seeds = settings.experiment.seeds or (plan.training.seed,)
     return [
         replace(plan, training=plan.training.model_copy(update={"seed": seed})) for seed in seeds
@@ -74,17 +94,22 @@ def training_plan(settings: Settings, method: str) -> TrainingPlan:
 
 def _ablations(settings: Settings, trained: dict[RunKey, Trained]) -> Iterator[Ablation]:
     experiment = settings.experiment
-    spans: list[_Rung] = [
-        (f"span {span} s", DEAPS.name, (f"sampling.triplet_span_s={span}",), SPAN_S.get(span, {}))
+    spans = [
+        _Wanted(f"span {span} s", (f"sampling.triplet_span_s={span}",), SPAN_S.get(span, {}))
         for span in experiment.spans_s
     ]
-    features: list[_Rung] = [
-        (f"{n} features", DEAPS.name, (f"deaps.features={n}",), FEATURES.get(n, {}))
+    features = [
+        _Wanted(f"{n} features", (f"deaps.features={n}",), FEATURES.get(n, {}))
         for n in experiment.features
     ]
-    rungs: list[_Rung] = [
-        (label, method, [f"deaps.{key}={json.dumps(value)}" for key, value in changed.items()], {})
-        for label, (method, changed) in LADDER.items()
+    rungs = [
+        _Wanted(
+            label,
+            [f"deaps.{key}={json.dumps(value)}" for key, value in rung.changed.items()],
+            method=rung.method,
+            tuned_as=rung.tuned_as,
+        )
+        for label, rung in LADDER.items()
     ]
     titles = {
         "components": ("Components", rungs),
@@ -94,27 +119,23 @@ def _ablations(settings: Settings, trained: dict[RunKey, Trained]) -> Iterator[A
     for name in experiment.ablations:
         title, rows = titles[name]
         every_seed = name == "components"
-        added = (_row(settings, trained, *row, every_seed=every_seed) for row in rows)
+        added = (_row(settings, trained, row, every_seed=every_seed) for row in rows)
         yield Ablation(name=name, title=title, rows=tuple(added))
 
 
 def _row(
-    settings: Settings,
-    trained: dict[RunKey, Trained],
-    label: str,
-    method: MethodName,
-    overrides: Iterable[str],
-    paper: dict[str, float],
-    *,
-    every_seed: bool,
+    settings: Settings, trained: dict[RunKey, Trained], row: _Wanted, *, every_seed: bool
 ) -> AblationRow:
-    changed = settings.experiment.tuned.get(method, ())
-    plans = seeded_plans(settings, method, overrides)
+    label = row.label
+    if settings.experiment.tuned.get(row.method) != settings.experiment.tuned.get(row.tuned_as):
+        label = f"{label}, tuned as {find_method(row.tuned_as).label}"
+    changed = settings.experiment.tuned.get(row.tuned_as, ())
+    plans = seeded_plans(settings, row.method, row.overrides, tuned_as=row.tuned_as)
     names = [
         _add(trained, Trained(f"deaps, {label}", label, "ablation", plan, changed))
         for plan in (plans if every_seed else plans[:1])
     ]
-    return AblationRow(label=label, representation=names[0], paper=paper)
+    return AblationRow(label=label, representation=names[0], paper=row.paper)
 
 
 def _add(trained: dict[RunKey, Trained], wanted: Trained) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
@@ -14,7 +13,7 @@ from deaps.methods import build_method
 from deaps.methods.byol import Byol
 from deaps.methods.deaps import Deaps
 from deaps.methods.mixing_up import MixingUp
-from deaps.paper import LADDER
+from deaps.paper import LADDER, Rung
 from deaps.sampling.batch import Views
 from storage.errors import DeapsError
 
@@ -79,10 +78,10 @@ def test_mixing_with_the_same_subject_draws_pairs() -> None:
     assert MixingUp(settings).views == Views.PAIR
 
 
-@pytest.mark.parametrize(("name", "overrides"), LADDER.values(), ids=list(LADDER))
-def test_rungs_override_settings_that_exist(name: str, overrides: dict[str, Any]) -> None:
-    settings = ModelSettings(deaps=DeapsSettings(**overrides))
-    assert isinstance(build_method(name, settings), find_method(name).load())
+@pytest.mark.parametrize("rung", LADDER.values(), ids=list(LADDER))
+def test_rungs_override_settings_that_exist(rung: Rung) -> None:
+    settings = ModelSettings(deaps=DeapsSettings(**rung.changed))
+    assert isinstance(build_method(rung.method, settings), find_method(rung.method).load())
 
 
 def test_byol_is_deaps_without_what_it_adds() -> None:

@@ -57,8 +57,26 @@ def test_what_is_tuned_for_a_method_holds_for_it_and_its_rungs_alone() -> None:
         ]
     )
     for trained in plan_experiment(settings).trained:
-        is_tuned = trained.plan.method == "deaps" and trained.role != "trial"
+        is_tuned = trained.name.startswith("deaps")
         assert trained.plan.model.deaps.tau == (0.9 if is_tuned else 0.995)
+
+
+def test_rungs_from_byol_on_differ_by_a_component_and_not_by_what_is_tuned() -> None:
+    settings = load_settings(
+        overrides=[
+            'experiment.tuned.deaps=["training.learning_rate=2e-3"]',
+            'experiment.tuned.byol=["training.warmup=50"]',
+            'experiment.tuned.pclr=["training.learning_rate=4e-4"]',
+        ]
+    )
+    experiment = plan_experiment(settings)
+    plans = {trained.name: trained.plan for trained in experiment.trained}
+    components = experiment.ablations[0].rows
+    pclr, *others = (plans[row.representation or ""].training for row in components)
+    assert pclr.learning_rate == 4e-4
+    assert {(plan.learning_rate, plan.warmup) for plan in others} == {(2e-3, 0)}
+    assert components[1].label == "BYOL, tuned as DEAPS"
+    assert plans["byol"].training.warmup == 50
 
 
 def test_train_trains_what_the_experiment_compares() -> None:
