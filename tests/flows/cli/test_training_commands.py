@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -267,10 +268,11 @@ def test_disk_full_while_a_checkpoint_is_written_keeps_the_last(
     assert "going on from step 2" in said[-1]
 
 
-def start_training(folder: Path, *wanted: str) -> subprocess.Popen[str]:
-    """Start a training by the command, with these settings."""
+@contextlib.contextmanager
+def started_training(folder: Path, *wanted: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a training by the command, with these settings; in the end nothing of it is left."""
     sets = [argument for setting in wanted for argument in ("--set", setting)]
-    return subprocess.Popen(
+    with subprocess.Popen(
         [DEAPS, "train", "--method", "byol", *sets],
         cwd=folder,
         env={**os.environ, "PREFECT_HOME": str(folder / "prefect")},
@@ -280,7 +282,12 @@ def start_training(folder: Path, *wanted: str) -> subprocess.Popen[str]:
         start_new_session=True,
         # Tests that run in the background inherit a SIGINT that is ignored.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
-    )
+    ) as process:
+        try:
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 @pytest.mark.slow
@@ -290,11 +297,11 @@ def test_a_stopped_training_says_from_which_step_it_goes_on(
 ) -> None:
     make_training_store(tmp_path / "store", subjects=4)
     wanted = [*FEW_STEPS, "training.iterations=5000", "training.checkpoint_every=5000"]
-    process = start_training(tmp_path, *wanted)
     runs = tmp_path / "store/runs"
-    wait_for(lambda: any(len(read_metrics(path)) > 2 for path in runs.glob("*")), 120)
-    os.killpg(process.pid, number)
-    _, said = process.communicate(timeout=60)
+    with started_training(tmp_path, *wanted) as process:
+        wait_for(lambda: any(len(read_metrics(path)) > 2 for path in runs.glob("*")))
+        os.killpg(process.pid, number)
+        _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "deaps: stopping after this step" in said
     assert re.search(r"stopped at step \d+ of 5,000; the same command goes on from step \d+", said)
@@ -313,8 +320,8 @@ def test_a_training_that_outlives_its_killed_command_is_not_trained_twice(
         "training.checkpoint_every=10",
         "training.evolution_every=600",
     ]
-    with start_training(tmp_path, *FEW_STEPS, *rare, f"execution.{way}=2") as first:
-        wait_for(lambda: list(tmp_path.glob("store/runs/*/checkpoints/step-*")), 120)
+    with started_training(tmp_path, *FEW_STEPS, *rare, f"execution.{way}=2") as first:
+        wait_for(lambda: list(tmp_path.glob("store/runs/*/checkpoints/step-*")))
         first.kill()
         first.wait()
         (folder,) = (tmp_path / "store/runs").iterdir()
