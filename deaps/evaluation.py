@@ -286,7 +286,7 @@ class Evolution(Record):
     fitted: tuple[float, ...]
     doubling_gain: float | None = None
     """What each doubling of the steps gained, by a straight line over their logarithm; None with
-    fewer than two steps after the first."""
+    fewer than two steps above 0."""
     doubling_error: float | None = None
     """Standard error of that gain; None with fewer than three."""
 

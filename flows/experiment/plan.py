@@ -17,7 +17,7 @@ from flows.config import Settings, overridden
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _PlannedRow:
     """A row of an ablation: what it is called, and how it is trained."""
 
     label: str
@@ -95,15 +95,15 @@ def training_plan(settings: Settings, method: str) -> TrainingPlan:
 def _ablations(settings: Settings, trained: dict[RunKey, Trained]) -> Iterator[Ablation]:
     experiment = settings.experiment
     spans = [
-        _Wanted(f"span {span} s", (f"sampling.triplet_span_s={span}",), SPAN_S.get(span, {}))
+        _PlannedRow(f"span {span} s", (f"sampling.triplet_span_s={span}",), SPAN_S.get(span, {}))
         for span in experiment.spans_s
     ]
     features = [
-        _Wanted(f"{n} features", (f"deaps.features={n}",), FEATURES.get(n, {}))
+        _PlannedRow(f"{n} features", (f"deaps.features={n}",), FEATURES.get(n, {}))
         for n in experiment.features
     ]
     rungs = [
-        _Wanted(
+        _PlannedRow(
             label,
             [f"deaps.{key}={json.dumps(value)}" for key, value in rung.changed.items()],
             method=rung.method,
@@ -124,7 +124,7 @@ def _ablations(settings: Settings, trained: dict[RunKey, Trained]) -> Iterator[A
 
 
 def _row(
-    settings: Settings, trained: dict[RunKey, Trained], row: _Wanted, *, every_seed: bool
+    settings: Settings, trained: dict[RunKey, Trained], row: _PlannedRow, *, every_seed: bool
 ) -> AblationRow:
     label = row.label
     if settings.experiment.tuned.get(row.method) != settings.experiment.tuned.get(row.tuned_as):
