@@ -53,15 +53,24 @@ def pack_run(run: Run, folder: Path) -> Path:
     return path
 
 
+def count_answers(run: Run) -> int:
+    """Return to how many benchmarks, probes and steps a run has answers."""
+    return len(_answer_files(run))
+
+
+def _answer_files(run: Run) -> list[Path]:
+    paths = sorted((run.folder / _ANSWERS).glob("*.answers"))
+    return [path for path in paths if has_answers(path)]
+
+
 def _contents(run: Run) -> Iterator[tuple[str, bytes]]:
     for name in (CONFIG_NAME, RUN_NAME, LINES_NAME):
         yield name, (run.folder / name).read_bytes()
     yield TRAINED_ON_NAME, read_trained_on(run).as_hashes().to_json()
     digests = {str(step): sha256 for step, sha256 in sorted(encoder_digests(run.folder).items())}
     yield _ENCODERS_NAME, f"{json.dumps(digests, indent=1)}\n".encode()
-    for path in sorted((run.folder / _ANSWERS).glob("*.answers")):
-        if has_answers(path):
-            yield str(_ANSWERS / path.name), path.read_bytes()
+    for path in _answer_files(run):
+        yield str(_ANSWERS / path.name), path.read_bytes()
 
 
 def unpack_run(path: Path, store: Path) -> Run | None:

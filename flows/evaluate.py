@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefect import flow
 
 from deaps.data_part import DataPart
-from deaps.evaluation import BenchmarkRecord, DatasetLabels, Evaluation, Stage
+from deaps.evaluation import BenchmarkRecord, DatasetLabels, Evaluation, Provenance, Stage
 from deaps.exhibits.collection import ExhibitMaker
 from deaps.experiment import FinishedRun
 from deaps.models.encoder_file import encoder_file, require_chain
@@ -29,6 +30,7 @@ from deaps.probing.outcomes.records import (
 from deaps.probing.plan import Plan, plan_benchmarks, windows_of
 from deaps.probing.pretraining_guard import GuardedPlans, guard_plans
 from deaps.probing.representations import (
+    FLOOR_NAMES,
     RR_FLOOR,
     SHIPPED_FLOOR,
     FeatureFile,
@@ -74,9 +76,15 @@ def evaluate(
     preset: str | None = None,
     config: str | None = None,
     overrides: list[str] | None = None,
+    blind: bool = False,
 ) -> str:
-    """Run every benchmark on every finished run of the experiment; return the report's page."""
+    """Run every benchmark on every finished run of the experiment; return the report's page.
+
+    With ``blind`` keep the answers of the runs' probes alone, and return the store's folder.
+    """
     settings, preset = start_flow(preset, config, overrides)
+    if blind:
+        return str(answer_blindly(settings))
     command = command_line("evaluate", preset, config, overrides)
     folder = evaluate_all(settings, stages_before(), command)
     if is_stage():  # the pipeline goes on to the report itself
@@ -103,53 +111,98 @@ def evaluate_all(
     return state.folder
 
 
+def answer_blindly(settings: Settings) -> Path:
+    """Fit every probe on finished runs, keep the answers and return the store.
+
+    No figure is computed, so nobody can stop or change an experiment because of one. Floors wait
+    for the evaluation: whoever makes it can compute them, without any training.
+    """
+    state = load_state(settings)
+    state.require_runs()
+    with evaluation_context(state) as context:
+        answer(context.of_runs(), Stopwatch())
+    return settings.store.root
+
+
 @dataclass(frozen=True, slots=True)
 class StageContext:
     """What the tasks of this stage share."""
 
     state: ExperimentState
-    plans: Mapping[str, Plan]
+    index: DuckDBPyConnection
+    client: Client
+    labels: DatasetLabels
+    guarded: GuardedPlans
+    not_run: Mapping[str, str]
+    """Why the other benchmarks cannot be run."""
     windows: Windows
     files: Sequence[FeatureFile]
     requests: Sequence[AnswerRequest]
-    client: Client
+
+    @property
+    def plans(self) -> Mapping[str, Plan]:
+        """The benchmarks that are run."""
+        return self.guarded.plans
+
+    def of_runs(self) -> StageContext:
+        """Return the same without floors, but for the RR numbers that are joined to a run's."""
+        floors = set(FLOOR_NAMES)
+        return replace(
+            self,
+            files=[f for f in self.files if f.representation not in floors - {RR_FLOOR}],
+            requests=[r for r in self.requests if r.key.representation not in floors],
+        )
+
+
+@contextmanager
+def evaluation_context(state: ExperimentState) -> Iterator[StageContext]:
+    """Yield what the tasks need, with the published index open and workers running."""
+    settings = state.settings
+    raise_open_file_limit()  # the workers, which read windows of all recordings, inherit it
+    with open_index(settings.store.root) as index, worker_pool(settings.execution) as client:
+        yield stage_context(state, index, client, dataset_labels())
+
+
+def stage_context(
+    state: ExperimentState, index: DuckDBPyConnection, client: Client, labels: DatasetLabels
+) -> StageContext:
+    """Return what the tasks need: benchmarks, windows, files of features, answers to get."""
+    guarded, not_run = guarded_plans(state, index, labels)
+    windows = windows_of(guarded.plans.values())
+    files = list_features(state, windows)
+    wanted = wanted_answers(state, files, guarded.plans)
+    return StageContext(state, index, client, labels, guarded, not_run, windows, files, wanted)
 
 
 def measure(state: ExperimentState, watch: Stopwatch, command: str) -> Evaluation:
     """Return the evaluation: features, folds, exhibits."""
-    settings, store = state.settings, state.settings.store
-    log = EventLog(store.root)
-    labels = dataset_labels()
-    raise_open_file_limit()  # the workers, which read windows of all recordings, inherit it
-    with open_index(store.root) as index, worker_pool(settings.execution) as client:
-        guarded, not_run = guarded_plans(state, index, labels)
-        plans = guarded.plans
-        windows = windows_of(plans.values())
-        files = list_features(state, windows)
-        wanted = wanted_answers(state, files, plans)
-        context = StageContext(state, plans, windows, files, wanted, client)
-        with watch.stage("embed"), log.stage("embed"):
-            embed(opaque(context))
-        with watch.stage("benchmarks"), log.stage("benchmarks"):
-            answers = run_benchmarks(opaque(context))
+    log = EventLog(state.settings.store.root)
+    with evaluation_context(state) as context:
+        answers = answer(context, watch)
         with watch.stage("figures"), log.stage("figures"):
-            records = benchmark_records(settings.benchmarks, plans, not_run, labels, guarded.seen)
-            evaluation = figures(context, index, answers, records, labels)
+            evaluation = figures(context, answers)
             show_accuracies(evaluation.benchmarks)
-        made = provenance(settings, index, files, labels, watch.stages, command)
+        made = _provenance(context, watch.stages, command)
         return evaluation.model_copy(update={"provenance": made})
 
 
-def figures(
-    context: StageContext,
-    index: DuckDBPyConnection,
-    answers: AnswersByKey,
-    described: Sequence[BenchmarkRecord],
-    labels: DatasetLabels,
-) -> Evaluation:
+def answer(context: StageContext, watch: Stopwatch) -> AnswersByKey:
+    """Return the answers of every probe: features first, then folds."""
+    log = EventLog(context.state.settings.store.root)
+    with watch.stage("embed"), log.stage("embed"):
+        embed(opaque(context))
+    with watch.stage("benchmarks"), log.stage("benchmarks"):
+        return run_benchmarks(opaque(context))
+
+
+def figures(context: StageContext, answers: AnswersByKey) -> Evaluation:
     """Return the evaluation of the probes' answers, as if it had taken no time."""
     state, settings, plans = context.state, context.state.settings, context.plans
     experiment, drawn = state.experiment, first_seeds(context.files)
+    index, labels = context.index, context.labels
+    described = benchmark_records(
+        settings.benchmarks, plans, context.not_run, labels, context.guarded.seen
+    )
     judge = Judge(experiment, settings.experiment.reference, settings.benchmarks.probes)
     by_benchmark = judge.figures(plans, answers)
     benchmarks = with_figures(described, by_benchmark, judge, answers)
@@ -187,8 +240,13 @@ def figures(
         nights=exhibits.nights,
         quality_grades=exhibits.quality_grades,
         absent=exhibits.absent + state.missing,
-        provenance=provenance(settings, index, context.files, labels, (), ""),
+        provenance=_provenance(context, (), ""),
     )
+
+
+def _provenance(context: StageContext, stages: Sequence[Stage], command: str) -> Provenance:
+    settings = context.state.settings
+    return provenance(settings, context.index, context.files, context.labels, stages, command)
 
 
 def trained_on(finished: Sequence[FinishedRun]) -> dict[str, TrainedOn]:

@@ -131,6 +131,9 @@ def export(
     typer.echo(f"{out}: differs from torch by at most {export_onnx(encoder, out):.1e}")
 
 
+_NO_ANSWERS = "no answers yet; run deaps evaluate first"
+
+
 def pack(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="Folder to write to, a file for each run.")
@@ -147,12 +150,14 @@ def pack(
     Example: deaps pack answers --preset open
     """
     settings = settings_from(preset, config, overrides)
-    from deaps.packed_run import pack_run
+    from deaps.packed_run import count_answers, pack_run
     from flows.experiment.state import load_state
 
     for finished in load_state(settings).finished:
         path = pack_run(finished.run, folder)
-        typer.echo(f"{path}: {finished.trained.label}, {path.stat().st_size / 1e6:.1f} MB")
+        kept = count_answers(finished.run)
+        size = f"{path.stat().st_size / 1e6:.1f} MB" if kept else _NO_ANSWERS
+        typer.echo(f"{path}: {finished.trained.label}, {size}")
 
 
 def unpack(

@@ -64,6 +64,9 @@ def evaluate(
     preset: Preset = None,
     config: Config = None,
     overrides: Overrides = None,
+    blind: Annotated[
+        bool, typer.Option("--blind", help="Keep the runs' answers; compute and show no figure.")
+    ] = False,
 ) -> None:
     """Run every benchmark on every finished run; write the report.
 
@@ -75,13 +78,17 @@ def evaluate(
     settings = settings_from(preset, config, overrides)
     state = load_state(settings)
     state.require_runs()
-    if not state.evaluated:
+    if blind or not state.evaluated:
         with flow_context(settings):
             from flows.evaluate import evaluate as evaluate_flow
             from flows.runtime.orchestration import run_flow
 
-            run_flow(evaluate_flow, **flow_arguments(preset, config, overrides))
-    _print_report(write_page(state.folder))
+            arguments = flow_arguments(preset, config, overrides)
+            run_flow(evaluate_flow, **arguments, blind=blind)
+    if blind:
+        typer.echo(f"answers of {len(state.runs)} runs are kept: {settings.store.root}")
+    else:
+        _print_report(write_page(state.folder))
 
 
 def report(

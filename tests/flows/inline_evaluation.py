@@ -11,12 +11,10 @@ import torch
 from deaps.evaluation import DatasetLabels, Evaluation
 from deaps.probing.answer_files import files_to_embed
 from deaps.probing.answers import AnswersByKey
-from deaps.probing.outcomes.records import benchmark_records
-from deaps.probing.plan import windows_of
 from deaps.train import train_run
 from deaps.training.run_folder import create_run
 from flows.config import Settings
-from flows.evaluate import StageContext, figures, guarded_plans, list_features, wanted_answers
+from flows.evaluate import figures, stage_context
 from flows.experiment.feature_jobs import WindowSource, fill_files
 from flows.experiment.fold_jobs import run_folds
 from flows.experiment.state import load_state
@@ -53,16 +51,9 @@ def evaluate_inline(settings: Settings, client: Client) -> tuple[Evaluation, Ans
     """Return the evaluation of what is trained, and the answers also at earlier steps."""
     state, store = load_state(settings), settings.store.root
     with open_index(store) as index:
-        guarded, not_run = guarded_plans(state, index, LABELS)
-        plans = guarded.plans
-        windows = windows_of(plans.values())
-        files = list_features(state, windows)
-        wanted = wanted_answers(state, files, plans)
+        context = stage_context(state, index, client, LABELS)
+        missing = files_to_embed(context.files, context.requests, context.plans)
         source = WindowSource(store, state.snapshot_id)
-        missing = files_to_embed(files, wanted, plans)
-        fill_files(source, missing, windows, client=client, device=torch.device("cpu"))
-        context = StageContext(state, plans, windows, files, wanted, client)
-        answers = run_folds(wanted, plans, client)
-        described = benchmark_records(settings.benchmarks, plans, not_run, LABELS, guarded.seen)
-        evaluation = figures(context, index, answers, described, LABELS)
-    return evaluation, answers
+        fill_files(source, missing, context.windows, client=client, device=torch.device("cpu"))
+        answers = run_folds(context.requests, context.plans, client)
+        return figures(context, answers), answers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -23,6 +24,7 @@ from deaps.probing.examples import Windows
 from deaps.probing.plan import followed_benchmarks, plan_benchmarks, windows_of
 from deaps.probing.probes import Answers
 from deaps.training.run_folder import to_toml
+from flows import evaluate
 from flows.cli import app
 from flows.config import ExecutionSettings, Settings, load_settings, overridden
 from flows.embed import missing_by_run
@@ -203,6 +205,36 @@ def test_runs_go_from_store_to_store_by_commands(
         assert index.execute("SELECT count(*) FROM runs").fetchone() == (3,)
 
 
+def test_a_blind_evaluation_keeps_the_answers_of_runs_and_computes_no_figure(
+    settings: Settings,
+    measured: tuple[Evaluation, AnswersByKey],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    root = shutil.copytree(settings.store.root, tmp_path / "store", symlinks=True)
+    blind = overridden(settings, [f"store.root={root}"])
+    forgotten = {path.relative_to(root) for path in _forget_answers(blind)}
+    monkeypatch.setattr(evaluate, "worker_pool", lambda _: one_worker())
+    monkeypatch.delattr(evaluate, "figures")
+    evaluate.answer_blindly(blind)
+    kept = {path.relative_to(root) for path in root.rglob("*.answers")}
+    assert kept == {path for path in forgotten if path.parts[0] == "runs"} != forgotten
+    for path in kept:
+        assert (root / path).read_bytes() == (settings.store.root / path).read_bytes()
+    assert not (root / "reports").exists()
+
+
+def test_a_packed_run_without_answers_is_pointed_out(settings: Settings, tmp_path: Path) -> None:
+    root = shutil.copytree(settings.store.root, tmp_path / "store", symlinks=True)
+    config = tmp_path / "deaps.toml"
+    values = settings.model_dump(mode="json", include={"sampling", "training", "experiment"})
+    config.write_text(to_toml(values))
+    _forget_answers(overridden(settings, [f"store.root={root}"]))
+    given = ["pack", str(tmp_path / "packed"), "--config", str(config)]
+    done = CliRunner().invoke(app, [*given, "--set", f"store.root={root}"])
+    assert done.output.count("no answers yet; run deaps evaluate first") == 3
+
+
 def test_untrained_runs_are_named_and_left_out(settings: Settings) -> None:
     state = load_state(settings)
     assert set(state.runs) == {("byol", 0), ("pclr", 0), ("hot", 0)}
@@ -239,11 +271,9 @@ def test_features_are_refused_of_a_snapshot_that_is_no_longer_published(settings
 
 
 def test_nothing_is_evaluated_before_anything_is_trained(settings: Settings) -> None:
-    from flows.evaluate import evaluate_all
-
     untrained = overridden(settings, ["training.seed=99"])
     with pytest.raises(NothingTrainedError, match="none of the experiment's 6 runs is finished"):
-        evaluate_all(untrained)
+        evaluate.evaluate_all(untrained)
 
 
 def test_sentences_have_the_data_sets_names_for_people(
