@@ -1,0 +1,301 @@
+"""Write the tables of the open experiment from its report: python -m docs.experiment_tables FOLDER.
+
+The figures are kept as ``open-experiment.json``: the report's document without its pictures. From
+that, tables are written between the marks ``<!-- table NAME -->`` and ``<!-- end -->`` of pages.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from deaps.evaluation import (
+    ComparisonFamily,
+    Difference,
+    Evaluation,
+    FewLabelCurve,
+    Outcome,
+    Representation,
+    Score,
+    read_evaluation,
+)
+from deaps.report.wording import NOTHING, percent, points, points_between
+
+DOCS = Path(__file__).parent
+RECORD = DOCS / "open-experiment.json"
+PAGES = (DOCS / "open-experiment.md", DOCS.parent / "README.md")
+
+_MARKED = re.compile(r"(<!-- table (\S+) -->\n).*?(\n<!-- end -->)", re.DOTALL)
+_SMALLEST_P = 0.01
+
+
+class Column(NamedTuple):
+    """A figure of a table, and its head."""
+
+    benchmark: str
+    metric: str
+    head: str
+
+
+TRANSFER = Column("afib-transfer", "auroc", "AFib, transfer: AUROC")
+LEAVE_ONE_OUT = Column("afib-loo", "accuracy", "AFib, leave one of 51 out: accuracy")
+SEX = Column("gender", "accuracy", "sex: accuracy")
+CHALLENGE = Column("challenge2017", "accuracy", "Challenge 2017: accuracy")
+MAIN = (TRANSFER, LEAVE_ONE_OUT, SEX, CHALLENGE)
+ALL = (
+    TRANSFER,
+    LEAVE_ONE_OUT,
+    Column("afib-loo", "auroc", "the same: AUROC"),
+    Column("afib-loo-fitted", "accuracy", "AFib, leave one of MIT-ARR's 7 out: accuracy"),
+    SEX,
+    CHALLENGE,
+    Column("challenge2017", "f1", "the same: F1"),
+)
+INNER = (
+    Column("inner-folds", "accuracy", "many labels"),
+    Column("inner-few", "accuracy", "few labels"),
+    Column("inner-afib", "accuracy", "AFib across people"),
+)
+
+
+def figures(evaluation: Evaluation) -> str:
+    """Return every method and floor on every reported benchmark."""
+    rows = _of_roles(evaluation, "method", "joined", "floor")
+    lines = [[r.label, _seeds(evaluation, r), *_cells(evaluation, r.name, ALL)] for r in rows]
+    return _table(["", "seeds", *(c.head for c in ALL)], [*lines, _majority(evaluation)])
+
+
+def headline(evaluation: Evaluation) -> str:
+    """Return the figures that a reader of the README wants first."""
+    columns = (TRANSFER, LEAVE_ONE_OUT, CHALLENGE)
+    names = ("deaps", "byol", "pclr", "random", "rr", "classical")
+    rows = [r for name in names for r in evaluation.representations if r.name == name]
+    lines = [[r.label, *_cells(evaluation, r.name, columns)] for r in rows]
+    return _table(["", *(c.head for c in columns)], lines)
+
+
+def differences(evaluation: Evaluation) -> str:
+    """Return the reference less every other method and floor."""
+    return _differences(evaluation, MAIN, "methods", "floors")
+
+
+def ladder(evaluation: Evaluation) -> str:
+    """Return the rungs from BYOL to DEAPS: their figures, and DEAPS less each."""
+    rows = _ablation(evaluation, "components")
+    lines = [[label, *_cells(evaluation, name, MAIN)] for label, name in rows]
+    table = _table(["", *(c.head for c in MAIN)], lines)
+    return f"{table}\n\n{_differences(evaluation, MAIN, 'components')}"
+
+
+def sizes(evaluation: Evaluation) -> str:
+    """Return DEAPS with other spans of a triplet and other numbers of features."""
+    rows = (row for name in ("span", "features") for row in _ablation(evaluation, name))
+    lines = [[label, *_cells(evaluation, name, MAIN)] for label, name in rows]
+    return _table(["", *(c.head for c in MAIN)], lines)
+
+
+def seeds(evaluation: Evaluation) -> str:
+    """Return the AUROC of the transfer by seed."""
+    lines = []
+    for each in _of_roles(evaluation, "method"):
+        score = _score(evaluation, each.name, TRANSFER)
+        by_seed = dict(
+            zip((r.seed for r in each.runs), score.by_seed if score else (), strict=False)
+        )
+        lines.append([each.label, *(percent(by_seed.get(seed)) for seed in _all_seeds(evaluation))])
+    return _table(["", *(f"seed {seed}" for seed in _all_seeds(evaluation))], lines)
+
+
+def growth(evaluation: Evaluation) -> str:
+    """Return accuracy along the iterations, and what each doubling of them gained."""
+    lines = []
+    for curve in evaluation.evolution:
+        if curve.benchmark not in {TRANSFER.benchmark, CHALLENGE.benchmark}:
+            continue
+        label = evaluation.representation(curve.representation).label
+        course = ", ".join(
+            f"{percent(value)} at {step:,}"
+            for step, value in zip(curve.steps, curve.values, strict=True)
+        )
+        gain = points(curve.doubling_gain)
+        if curve.doubling_error is not None:
+            gain += f" ± {percent(curve.doubling_error)}"
+        lines.append([label, _title(evaluation, curve.benchmark), course, gain])
+    return _table(["", "benchmark", "accuracy along the iterations", "gain of a doubling"], lines)
+
+
+def few_labels(evaluation: Evaluation) -> str:
+    """Return figures by the number of annotated people, a table for each benchmark and metric."""
+    by_head: dict[str, list[FewLabelCurve]] = {}
+    for curve in evaluation.few_labels:
+        head = f"{_title(evaluation, curve.benchmark)}: {curve.metric}"
+        by_head.setdefault(head, []).append(curve)
+    return "\n\n".join(_curves(evaluation, head, curves) for head, curves in by_head.items())
+
+
+def _curves(evaluation: Evaluation, head: str, curves: Sequence[FewLabelCurve]) -> str:
+    people = sorted({point.people for curve in curves for point in curve.points})
+    lines = []
+    for curve in curves:
+        value = {point.people: percent(point.value) for point in curve.points}
+        label = evaluation.representation(curve.representation).label
+        lines.append([label, *(value.get(n, NOTHING) for n in people)])
+    return _table([head, *(f"{n:,}" for n in people)], lines)
+
+
+def inner(evaluation: Evaluation) -> str:
+    """Return the scores on the inner folds, seed by seed, by which an encoder is shipped."""
+    lines = []
+    for each in _of_roles(evaluation, "method", "ablation", "floor"):
+        for place, seed in enumerate([run.seed for run in each.runs] or [None]):
+            values = [_at(_score(evaluation, each.name, column), place) for column in INNER]
+            if None in values:
+                continue
+            mean = sum(value for value in values if value is not None) / len(values)
+            name = each.label if seed is None else f"{each.label}, seed {seed}"
+            lines.append([name, *map(percent, values), f"{100 * mean:.2f}"])
+    lines.sort(key=lambda line: -float(line[-1]))
+    return _table(["", *(c.head for c in INNER), "mean"], lines)
+
+
+TABLES: dict[str, Callable[[Evaluation], str]] = {
+    "figures": figures,
+    "headline": headline,
+    "differences": differences,
+    "ladder": ladder,
+    "sizes": sizes,
+    "seeds": seeds,
+    "growth": growth,
+    "few-labels": few_labels,
+    "inner": inner,
+}
+
+
+def with_tables(text: str, evaluation: Evaluation) -> str:
+    """Return a page's text with its marked tables made from the evaluation."""
+    return _MARKED.sub(lambda m: f"{m[1]}\n{TABLES[m[2]](evaluation)}\n{m[3]}", text)
+
+
+def as_record(evaluation: Evaluation) -> Evaluation:
+    """Return the evaluation without pictures, single folds and tables of errors."""
+    benchmarks = tuple(
+        benchmark.model_copy(update={"outcomes": tuple(map(_bare, benchmark.outcomes))})
+        for benchmark in evaluation.benchmarks
+    )
+    drawn = ("pca", "training", "quality", "strips", "quality_examples", "nights", "quality_grades")
+    nothing: dict[str, object] = {**dict.fromkeys(drawn, ()), "map": None}
+    return evaluation.model_copy(update={**nothing, "benchmarks": benchmarks})
+
+
+def _bare(outcome: Outcome) -> Outcome:
+    return outcome.model_copy(update={"confusion": (), "folds": ()})
+
+
+def _of_roles(evaluation: Evaluation, *roles: str) -> list[Representation]:
+    return [r for role in roles for r in evaluation.representations if r.role == role]
+
+
+def _score(evaluation: Evaluation, name: str, column: Column) -> Score | None:
+    for benchmark in evaluation.benchmarks:
+        if benchmark.name == column.benchmark and (outcome := benchmark.outcome(name)):
+            return outcome.score(column.metric)
+    return None
+
+
+def _at(score: Score | None, place: int) -> float | None:
+    return score.by_seed[place] if score and place < len(score.by_seed) else None
+
+
+def _cells(evaluation: Evaluation, name: str, columns: Iterable[Column]) -> Iterator[str]:
+    for column in columns:
+        score = _score(evaluation, name, column)
+        if score is None:
+            yield NOTHING
+        elif score.low is None or score.high is None:
+            yield percent(score.value)
+        else:
+            yield f"{percent(score.value)} [{100 * score.low:.0f}-{100 * score.high:.0f}]"
+
+
+def _seeds(evaluation: Evaluation, representation: Representation) -> str:
+    score = _score(evaluation, representation.name, CHALLENGE)
+    return str(len(score.by_seed)) if score else NOTHING
+
+
+def _all_seeds(evaluation: Evaluation) -> list[int]:
+    return sorted({run.seed for r in _of_roles(evaluation, "method") for run in r.runs})
+
+
+def _majority(evaluation: Evaluation) -> list[str]:
+    facts = {b.name: b.facts for b in evaluation.benchmarks}
+    cells = []
+    for column in ALL:
+        fact = facts.get(column.benchmark)
+        cells.append(percent(fact.majority) if fact and column.metric == "accuracy" else "")
+    return ["majority class", "", *cells]
+
+
+def _title(evaluation: Evaluation, benchmark: str) -> str:
+    return next(b.title for b in evaluation.benchmarks if b.name == benchmark)
+
+
+def _ablation(evaluation: Evaluation, name: str) -> Iterator[tuple[str, str]]:
+    """Yield label and representation of each row that was trained."""
+    for ablation in evaluation.ablations:
+        if ablation.name == name:
+            for row in ablation.rows:
+                if row.representation is not None:
+                    yield row.label, row.representation
+
+
+def _differences(
+    evaluation: Evaluation, columns: Sequence[Column], *families: ComparisonFamily
+) -> str:
+    by_rival: dict[str, dict[Column, str]] = {}
+    for column in columns:
+        for family in families:
+            for difference in _compared(evaluation, column, family):
+                by_rival.setdefault(difference.rival, {})[column] = _difference(difference)
+    lines = [
+        [evaluation.representation(rival).label, *(cells.get(c, NOTHING) for c in columns)]
+        for rival, cells in by_rival.items()
+    ]
+    return _table(["DEAPS less", *(c.head for c in columns)], lines)
+
+
+def _compared(
+    evaluation: Evaluation, column: Column, family: ComparisonFamily
+) -> Sequence[Difference]:
+    for benchmark in evaluation.benchmarks:
+        if benchmark.name == column.benchmark:
+            comparison = benchmark.comparison(family, column.metric)
+            return comparison.differences if comparison else ()
+    return ()
+
+
+def _difference(difference: Difference) -> str:
+    p = f"p {difference.p_holm:.2f}" if difference.p_holm >= _SMALLEST_P else "p < 0.01"
+    between = points_between(difference.low, difference.high)
+    mark = " **counts**" if difference.counts else ""
+    return f"{points(difference.value)} {between}, {p}{mark}"
+
+
+def _table(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    rows = [heads, ["---"] * len(heads), *lines]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def main(folder: Path) -> None:
+    """Keep the figures of the report in ``folder``, and write the tables of all pages from them."""
+    evaluation = as_record(read_evaluation(folder))
+    RECORD.write_text(evaluation.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        page.write_text(with_tables(text, evaluation), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,69 @@
+"""Tables of the open experiment's page: made from the report's document, cell by cell."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from deaps.report.wording import percent, points
+from docs.experiment_tables import PAGES, TABLES, as_record, with_tables
+from tests.deaps.report.made_evaluation import made_evaluation
+
+
+def rows_of(table: str) -> list[list[str]]:
+    return [re.split(r" \| ", line.strip("| ")) for line in table.splitlines() if line]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_row_of_a_table_has_a_cell_for_each_head(name: str) -> None:
+    for table in TABLES[name](made_evaluation()).split("\n\n"):
+        assert len({line.count(" | ") for line in table.splitlines()}) == 1
+
+
+def test_a_figure_stands_in_the_row_of_its_method_and_the_column_of_its_benchmark() -> None:
+    evaluation = made_evaluation()
+    challenge = next(b for b in evaluation.benchmarks if b.name == "challenge2017")
+    heads, _, *rows = rows_of(TABLES["headline"](evaluation))
+    (pclr,) = (row for row in rows if row[0] == "PCLR")
+    score = challenge.outcome("pclr").score("accuracy")  # type: ignore[union-attr]
+    assert score is not None
+    column = heads.index("Challenge 2017: accuracy") - len(heads)
+    assert pclr[column].split()[0] == percent(score.value)
+
+
+def test_a_difference_stands_with_its_own_rival_and_its_mark() -> None:
+    evaluation = made_evaluation()
+    challenge = next(b for b in evaluation.benchmarks if b.name == "challenge2017")
+    comparison = challenge.comparison("methods", "accuracy")
+    assert comparison is not None
+    lines = TABLES["differences"](evaluation).splitlines()
+    for difference in comparison.differences:
+        label = evaluation.representation(difference.rival).label
+        (line,) = (line for line in lines if line.startswith(f"| {label} |"))
+        cell = line.split(" | ")[-1]
+        assert cell.startswith(f"{points(difference.value)} ")
+        assert ("**counts**" in cell) == difference.counts
+
+
+def test_the_record_has_all_that_the_tables_need() -> None:
+    evaluation = made_evaluation()
+    record = as_record(evaluation)
+    assert not record.pca
+    for make in TABLES.values():
+        assert make(record) == make(evaluation)
+
+
+def test_marked_tables_are_replaced_and_the_rest_stays() -> None:
+    text = "Before.\n<!-- table headline -->\nold\n<!-- end -->\nAfter.\n"
+    page = with_tables(text, made_evaluation())
+    assert page.startswith("Before.\n<!-- table headline -->\n\n| ")
+    assert page.endswith(" |\n\n<!-- end -->\nAfter.\n")
+    assert "old" not in page
+    assert with_tables(page, made_evaluation()) == page
+
+
+def test_pages_name_tables_that_there_are() -> None:
+    for page in PAGES:
+        marks = re.findall(r"<!-- table (\S+) -->", page.read_text(encoding="utf-8"))
+        assert set(marks) <= set(TABLES)
