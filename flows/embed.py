@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from prefect import flow
 
-from deaps.probing.answer_files import files_to_embed
 from deaps.probing.examples import Windows
-from deaps.probing.plan import windows_of
 from deaps.probing.representations import FeatureFile, run_of
 from deaps.training.device import choose_device
 from flows.config import Settings
+from flows.experiment.evaluation_inputs import dataset_labels, read_inputs
 from flows.experiment.feature_jobs import WindowSource, fill_files
 from flows.experiment.run_address import RunAddress, settings_at
 from flows.experiment.state import load_state
@@ -44,15 +43,10 @@ def embed(
 
 def missing_files(settings: Settings) -> tuple[list[FeatureFile], Windows]:
     """Return the files of features that an evaluation lacks, and the windows they are of."""
-    from flows.evaluate import dataset_labels, guarded_plans, list_features, wanted_answers
-
     state = load_state(settings)
     with open_index(settings.store.root) as index:
-        guarded, _ = guarded_plans(state, index, dataset_labels())
-    plans = guarded.plans
-    windows = windows_of(plans.values())
-    files = list_features(state, windows)
-    return files_to_embed(files, wanted_answers(state, files, plans), plans), windows
+        inputs = read_inputs(state, index, dataset_labels())
+    return inputs.missing_files(), inputs.windows
 
 
 def missing_by_run(settings: Settings) -> dict[str, list[FeatureFile]]:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import torch
 
 from deaps.evaluation import DatasetLabels, Evaluation
-from deaps.probing.answer_files import files_to_embed
 from deaps.probing.answers import AnswersByKey
 from deaps.train import train_run
 from deaps.training.run_folder import create_run
 from flows.config import Settings
-from flows.evaluate import figures, stage_context
+from flows.evaluate import figures
+from flows.experiment.evaluation_inputs import read_inputs
 from flows.experiment.feature_jobs import WindowSource, fill_files
 from flows.experiment.fold_jobs import run_folds
 from flows.experiment.state import load_state
@@ -51,9 +51,14 @@ def evaluate_inline(settings: Settings, client: Client) -> tuple[Evaluation, Ans
     """Return the evaluation of what is trained, and the answers also at earlier steps."""
     state, store = load_state(settings), settings.store.root
     with open_index(store) as index:
-        context = stage_context(state, index, client, LABELS)
-        missing = files_to_embed(context.files, context.requests, context.plans)
+        inputs = read_inputs(state, index, LABELS)
         source = WindowSource(store, state.snapshot_id)
-        fill_files(source, missing, context.windows, client=client, device=torch.device("cpu"))
-        answers = run_folds(context.requests, context.plans, client)
-        return figures(context, answers), answers
+        fill_files(
+            source,
+            inputs.missing_files(),
+            inputs.windows,
+            client=client,
+            device=torch.device("cpu"),
+        )
+        answers = run_folds(inputs.requests, inputs.plans, client)
+        return figures(inputs, index, answers), answers

@@ -28,8 +28,9 @@ from flows import evaluate
 from flows.cli import app
 from flows.config import ExecutionSettings, Settings, load_settings, overridden
 from flows.embed import missing_by_run
-from flows.evaluate import list_features, report_title, wanted_answers
+from flows.evaluate import report_title
 from flows.experiment import fold_jobs
+from flows.experiment.evaluation_inputs import list_features, wanted_answers
 from flows.experiment.feature_jobs import SnapshotChangedError, WindowSource
 from flows.experiment.fold_jobs import run_folds
 from flows.experiment.folder import is_complete, keep_evaluation, result_rows

@@ -1,0 +1,144 @@
+"""What an evaluation is made of: benchmarks, files of features, and the answers to get."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from deaps.evaluation import DatasetLabels
+from deaps.experiment import FinishedRun
+from deaps.models.encoder_file import encoder_file, require_chain
+from deaps.probing.answer_files import files_to_embed
+from deaps.probing.answers import AnswerRequest, requests
+from deaps.probing.examples import Windows
+from deaps.probing.feature_source import FeatureSource
+from deaps.probing.plan import Plan, plan_benchmarks, windows_of
+from deaps.probing.pretraining_guard import GuardedPlans, guard_plans
+from deaps.probing.representations import (
+    FLOOR_NAMES,
+    RR_FLOOR,
+    SHIPPED_FLOOR,
+    FeatureFile,
+    floor_files,
+    run_files,
+)
+from deaps.training.trained_on import TrainedOn, read_trained_on, trained_on_of_file
+from flows.experiment.state import ExperimentState
+from preprocessing.datasets import DATASETS
+from storage.snapshot import read_snapshot
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationInputs:
+    """What is compared on what, on the published snapshot."""
+
+    state: ExperimentState
+    labels: DatasetLabels
+    guarded: GuardedPlans
+    not_run: Mapping[str, str]
+    """Why the other benchmarks cannot be run."""
+    windows: Windows
+    files: Sequence[FeatureFile]
+    requests: Sequence[AnswerRequest]
+
+    @property
+    def plans(self) -> Mapping[str, Plan]:
+        """The benchmarks that are run."""
+        return self.guarded.plans
+
+    def of_runs(self) -> EvaluationInputs:
+        """Return the same without floors, but for the RR numbers that are joined to a run's."""
+        floors = set(FLOOR_NAMES)
+        return replace(
+            self,
+            files=[f for f in self.files if f.representation not in floors - {RR_FLOOR}],
+            requests=[r for r in self.requests if r.key.representation not in floors],
+        )
+
+    def missing_files(self) -> list[FeatureFile]:
+        """Return the files of features that are still to be made."""
+        return files_to_embed(self.files, self.requests, self.plans)
+
+
+def read_inputs(
+    state: ExperimentState, index: DuckDBPyConnection, labels: DatasetLabels
+) -> EvaluationInputs:
+    """Return what an evaluation of the finished runs compares."""
+    guarded, not_run = guarded_plans(state, index, labels)
+    windows = windows_of(guarded.plans.values())
+    files = list_features(state, windows)
+    wanted = wanted_answers(state, files, guarded.plans)
+    return EvaluationInputs(state, labels, guarded, not_run, windows, files, wanted)
+
+
+def trained_on(finished: Sequence[FinishedRun]) -> dict[str, TrainedOn]:
+    """Return whom each representation was trained on, over all its seeds."""
+    by_name: dict[str, TrainedOn] = {}
+    for each in finished:
+        before = by_name.get(each.trained.name, TrainedOn(frozenset(), frozenset()))
+        by_name[each.trained.name] = before | read_trained_on(each.run)
+    return by_name
+
+
+def guarded_plans(
+    state: ExperimentState, index: DuckDBPyConnection, labels: DatasetLabels
+) -> tuple[GuardedPlans, dict[str, str]]:
+    """Return the benchmarks that can be run on the finished runs, and why others cannot."""
+    settings = state.settings
+    plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots(), labels)
+    trained = trained_on(state.finished)
+    if settings.experiment.shipped:
+        require_chain(None, read_snapshot(index).settings)
+        trained[SHIPPED_FLOOR] = trained_on_of_file(encoder_file())
+    guarded = guard_plans(plans, trained)
+    return guarded, not_run | guarded.refused
+
+
+def dataset_labels() -> DatasetLabels:
+    """Return the names of data sets for people."""
+    return DatasetLabels({name: dataset.label for name, dataset in DATASETS.items()})
+
+
+def list_features(state: ExperimentState, windows: Windows) -> list[FeatureFile]:
+    """Return the files of features that are compared: floors, then finished runs."""
+    settings = state.settings
+    normalise = settings.store.normalise
+    seeds = settings.experiment.seeds or (settings.training.seed,)
+    floors = [FeatureSource("random", normalise, seed=s, settings=settings.encoder) for s in seeds]
+    floors.append(FeatureSource(RR_FLOOR, normalise))
+    if settings.experiment.classical:
+        floors.append(FeatureSource("classical", normalise))
+    if settings.experiment.shipped:
+        floors.append(FeatureSource.of_shipped())
+    files = list(floor_files(settings.store.root, floors, windows, state.snapshot_id))
+    followed = _first_of_methods(state.finished)
+    for finished in state.finished:
+        every_step = settings.experiment.evolution and finished in followed
+        files += run_files(finished, windows, every_step=every_step)
+    return files
+
+
+def wanted_answers(
+    state: ExperimentState, files: Sequence[FeatureFile], plans: Mapping[str, Plan]
+) -> list[AnswerRequest]:
+    """Return all answers that the evaluation needs."""
+    return requests(
+        files,
+        plans,
+        trials=state.experiment.trials(),
+        reference=state.settings.experiment.reference,
+        probes=state.settings.benchmarks.probes,
+    )
+
+
+def _first_of_methods(finished: Sequence[FinishedRun]) -> list[FinishedRun]:
+    """Return each method's first run, whose course over the steps is followed."""
+    first: dict[str, FinishedRun] = {}
+    for each in finished:
+        if each.trained.role == "method":
+            first.setdefault(each.trained.name, each)
+    return list(first.values())
