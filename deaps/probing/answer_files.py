@@ -28,7 +28,7 @@ class NoWeightsError(DeapsError):
     """An answer is missing, and so are the weights that could give it."""
 
 
-_VERSION = 3
+_VERSION = 4
 """Raised when the same features would give other answers than before."""
 
 ANSWERS_FOLDER = "answers"
@@ -105,12 +105,11 @@ def files_to_embed(
     return missing
 
 
-def write_answers(path: Path, answers: Sequence[Answers], *, briefly: bool = False) -> None:
+def write_answers(path: Path, answers: Sequence[Answers]) -> None:
     """Write the answers to all folds, behind the SHA-256 of what follows it.
 
-    Scores are kept in single precision, ``briefly`` in half: the draws of few labels are many, and
-    three digits of a score are enough for a curve. Of two classes whose scores are opposite, the
-    second column alone is written.
+    Scores are kept in half precision: they only rank examples, and three digits do that. Of two
+    classes whose scores are opposite, the second column alone is written.
     """
     scores = np.concatenate([each.scores for each in answers])
     if scores.shape[1] == 2 and np.array_equal(scores[:, 0], -scores[:, 1]):
@@ -120,7 +119,7 @@ def write_answers(path: Path, answers: Sequence[Answers], *, briefly: bool = Fal
         arrays,
         sizes=[len(each.labels) for each in answers],
         labels=np.concatenate([each.labels for each in answers]),
-        scores=scores.astype(np.float16 if briefly else np.float32),
+        scores=scores.astype(np.float16),
     )
     with replacing(path) as temporary:
         temporary.write_bytes(hashlib.sha256(arrays.getvalue()).digest() + arrays.getvalue())

@@ -38,7 +38,7 @@ def run_folds(
             answers[request.key] = known
             advance(len(known))
     for key, computed in _compute(missing, plans, jobs, client, advance):
-        write_answers(paths[key], computed, briefly=key.few_labels)
+        write_answers(paths[key], computed)
         # As the file has them, so that a figure is the same whether its answers are new or not.
         answers[key] = read_answers(paths[key]) or computed
     return {request.key: answers[request.key] for request in requests}

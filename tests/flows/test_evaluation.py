@@ -124,9 +124,9 @@ def test_a_fold_is_fitted_once(
     """What is there is read; what a kill or damage took away is fitted again, and equal."""
     written = []
 
-    def noted(path: Path, answers: Sequence[Answers], *, briefly: bool) -> None:
+    def noted(path: Path, answers: Sequence[Answers]) -> None:
         written.append(path)
-        write_answers(path, answers, briefly=briefly)
+        write_answers(path, answers)
 
     monkeypatch.setattr(fold_jobs, "write_answers", noted)
     answers = evaluate_inline(settings, client)[1]

@@ -28,7 +28,7 @@ def _answers() -> list[Answers]:
 
 
 def _drawn(rng: np.random.Generator, n: int) -> Answers:
-    scores = rng.normal(size=(n, 2)).astype(np.float32)
+    scores = rng.normal(size=(n, 2)).astype(np.float16)
     return Answers(rng.integers(0, 2, n).astype(np.int8), scores.astype(np.float64))
 
 
@@ -53,13 +53,14 @@ def test_opposite_scores_of_two_classes_come_back_from_one_column(tmp_path: Path
     np.testing.assert_array_equal(again.scores, scores)
 
 
-def test_brief_scores_keep_three_digits_and_every_label(tmp_path: Path) -> None:
-    (answers,) = _answers()[:1]
-    write_answers(tmp_path / "a.answers", [answers], briefly=True)
+def test_scores_keep_three_digits_and_every_label(tmp_path: Path) -> None:
+    exact = np.random.default_rng(1).normal(size=(50, 3))
+    labels = exact.argmax(axis=1).astype(np.int8)
+    write_answers(tmp_path / "a.answers", [Answers(labels, exact)])
     (again,) = read_answers(tmp_path / "a.answers") or []
-    np.testing.assert_array_equal(again.labels, answers.labels)
-    np.testing.assert_allclose(again.scores, answers.scores, rtol=1e-3)
-    assert not np.array_equal(again.scores, answers.scores)
+    np.testing.assert_array_equal(again.labels, labels)
+    np.testing.assert_allclose(again.scores, exact, rtol=1e-3)
+    assert not np.array_equal(again.scores, exact)
 
 
 def test_without_a_file_there_are_no_answers(tmp_path: Path) -> None:
