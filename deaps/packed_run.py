@@ -1,8 +1,8 @@
 """Finished runs without their weights: what a run was, and what probes answered with it.
 
 A packed run is one small file. Runs from several machines so become one evaluation, and the
-answers behind a published figure can be kept beside it: about a megabyte, where the weights of one
-method take 130. The people that a run was trained on are in it by their short hashes alone.
+answers behind a published figure can be kept beside it: one to three megabytes, where the weights
+of one method take 130. The people that a run was trained on are in it by their hashes alone.
 """
 
 from __future__ import annotations
