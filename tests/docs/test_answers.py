@@ -1,0 +1,57 @@
+"""The packed runs of the open experiment: each is a run that the preset plans, with its answers."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deaps.packed_run import PACKED_SUFFIX
+from deaps.training.run_folder import run_path
+from flows.config import load_settings
+from flows.experiment.plan import plan_experiment
+from storage.digest import file_sha256
+from storage.layout import RUN_NAME
+
+ENCODERS_NAME = "encoders.json"
+ANSWERS = Path(__file__).parents[2] / "docs" / "answers"
+PACKED = sorted(ANSWERS.glob(f"*{PACKED_SUFFIX}"))
+
+
+def read_json(path: Path, name: str) -> dict[str, Any]:
+    with tarfile.open(path) as archive:
+        file = archive.extractfile(name)
+        assert file is not None
+        content: dict[str, Any] = json.load(file)
+        return content
+
+
+def test_all_runs_are_of_one_snapshot() -> None:
+    assert len({read_json(path, RUN_NAME)["snapshot"] for path in PACKED}) == 1
+
+
+@pytest.mark.parametrize("path", PACKED, ids=lambda path: path.name.split(".")[0])
+def test_a_packed_run_is_one_that_the_preset_plans(path: Path) -> None:
+    result = read_json(path, RUN_NAME)
+    precision = result["config"]["training"]["precision"]
+    settings = load_settings(preset="open", overrides=[f"training.precision={precision}"])
+    plans = [trained.plan for trained in plan_experiment(settings).trained]
+    names = {run_path(Path("store"), plan, result["snapshot"]).name for plan in plans}
+    assert path.name.removesuffix(PACKED_SUFFIX) in names
+
+
+@pytest.mark.parametrize("path", PACKED, ids=lambda path: path.name.split(".")[0])
+def test_a_packed_run_has_answers_and_no_weights(path: Path) -> None:
+    with tarfile.open(path) as archive:
+        names = archive.getnames()
+    assert [name for name in names if name.endswith(".answers")]
+    assert not [name for name in names if name.endswith(".safetensors")]
+
+
+@pytest.mark.parametrize("path", ANSWERS.glob("*.safetensors"), ids=lambda path: path.stem)
+def test_an_encoder_beside_the_runs_is_the_last_of_its_run(path: Path) -> None:
+    digests = read_json(path.with_suffix(PACKED_SUFFIX), ENCODERS_NAME)
+    assert file_sha256(path) == digests[max(digests, key=int)]
