@@ -51,7 +51,7 @@ def test_a_packed_run_has_answers_and_no_weights(path: Path) -> None:
     assert not [name for name in names if name.endswith(".safetensors")]
 
 
-@pytest.mark.parametrize("path", ANSWERS.glob("*.safetensors"), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(ANSWERS.glob("*.safetensors")), ids=lambda path: path.stem)
 def test_an_encoder_beside_the_runs_is_the_last_of_its_run(path: Path) -> None:
     digests = read_json(path.with_suffix(PACKED_SUFFIX), ENCODERS_NAME)
     assert file_sha256(path) == digests[max(digests, key=int)]
