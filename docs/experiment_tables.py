@@ -6,11 +6,10 @@ that, tables are written between the marks ``<!-- table NAME -->`` and ``<!-- en
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from deaps.evaluation import (
     ComparisonFamily,
@@ -22,37 +21,34 @@ from deaps.evaluation import (
     Score,
     read_evaluation,
 )
-from deaps.report.wording import NOTHING, percent, points, points_between
+from deaps.report.wording import NOTHING, percent, points
+from docs.marked_tables import (
+    CHALLENGE,
+    CHALLENGE_F1,
+    LEAVE_ONE_OF_SEVEN_OUT,
+    LEAVE_ONE_OUT,
+    SEX,
+    TRANSFER,
+    Column,
+    as_table,
+    difference_cell,
+    figure_cell,
+    with_tables,
+)
 
 DOCS = Path(__file__).parent
 RECORD = DOCS / "open-experiment.json"
 PAGES = (DOCS / "open-experiment.md", DOCS.parent / "README.md")
 
-_MARKED = re.compile(r"(<!-- table (\S+) -->\n).*?(\n<!-- end -->)", re.DOTALL)
-_SMALLEST_P = 0.01
-
-
-class Column(NamedTuple):
-    """A figure of a table, and its head."""
-
-    benchmark: str
-    metric: str
-    head: str
-
-
-TRANSFER = Column("afib-transfer", "auroc", "AFib, transfer: AUROC")
-LEAVE_ONE_OUT = Column("afib-loo", "accuracy", "AFib, leave one of 51 out: accuracy")
-SEX = Column("gender", "accuracy", "sex: accuracy")
-CHALLENGE = Column("challenge2017", "accuracy", "Challenge 2017: accuracy")
 MAIN = (TRANSFER, LEAVE_ONE_OUT, SEX, CHALLENGE)
 ALL = (
     TRANSFER,
     LEAVE_ONE_OUT,
     Column("afib-loo", "auroc", "the same: AUROC"),
-    Column("afib-loo-fitted", "accuracy", "AFib, leave one of MIT-ARR's 7 out: accuracy"),
+    LEAVE_ONE_OF_SEVEN_OUT,
     SEX,
     CHALLENGE,
-    Column("challenge2017", "f1", "the same: F1"),
+    CHALLENGE_F1,
 )
 INNER = (
     Column("inner-folds", "accuracy", "many labels"),
@@ -65,7 +61,7 @@ def figures(evaluation: Evaluation) -> str:
     """Return every method and floor on every reported benchmark."""
     rows = _of_roles(evaluation, "method", "joined", "floor")
     lines = [[r.label, _seeds(evaluation, r), *_cells(evaluation, r.name, ALL)] for r in rows]
-    return _table(["", "seeds", *(c.head for c in ALL)], [*lines, _majority(evaluation)])
+    return as_table(["", "seeds", *(c.head for c in ALL)], [*lines, _majority(evaluation)])
 
 
 def headline(evaluation: Evaluation) -> str:
@@ -74,7 +70,7 @@ def headline(evaluation: Evaluation) -> str:
     names = ("deaps", "byol", "pclr", "random", "rr", "classical")
     rows = [r for name in names for r in evaluation.representations if r.name == name]
     lines = [[r.label, *_cells(evaluation, r.name, columns)] for r in rows]
-    return _table(["", *(c.head for c in columns)], lines)
+    return as_table(["", *(c.head for c in columns)], lines)
 
 
 def differences(evaluation: Evaluation) -> str:
@@ -86,7 +82,7 @@ def ladder(evaluation: Evaluation) -> str:
     """Return the rungs from BYOL to DEAPS: their figures, and DEAPS less each."""
     rows = _ablation(evaluation, "components")
     lines = [[label, *_cells(evaluation, name, MAIN)] for label, name in rows]
-    table = _table(["", *(c.head for c in MAIN)], lines)
+    table = as_table(["", *(c.head for c in MAIN)], lines)
     return f"{table}\n\n{_differences(evaluation, MAIN, 'components')}"
 
 
@@ -94,7 +90,7 @@ def sizes(evaluation: Evaluation) -> str:
     """Return DEAPS with other spans of a triplet and other numbers of features."""
     rows = (row for name in ("span", "features") for row in _ablation(evaluation, name))
     lines = [[label, *_cells(evaluation, name, MAIN)] for label, name in rows]
-    return _table(["", *(c.head for c in MAIN)], lines)
+    return as_table(["", *(c.head for c in MAIN)], lines)
 
 
 def seeds(evaluation: Evaluation) -> str:
@@ -106,7 +102,7 @@ def seeds(evaluation: Evaluation) -> str:
             zip((r.seed for r in each.runs), score.by_seed if score else (), strict=False)
         )
         lines.append([each.label, *(percent(by_seed.get(seed)) for seed in _all_seeds(evaluation))])
-    return _table(["", *(f"seed {seed}" for seed in _all_seeds(evaluation))], lines)
+    return as_table(["", *(f"seed {seed}" for seed in _all_seeds(evaluation))], lines)
 
 
 def growth(evaluation: Evaluation) -> str:
@@ -124,7 +120,7 @@ def growth(evaluation: Evaluation) -> str:
         if curve.doubling_error is not None:
             gain += f" ± {percent(curve.doubling_error)}"
         lines.append([label, _title(evaluation, curve.benchmark), course, gain])
-    return _table(["", "benchmark", "accuracy along the iterations", "gain of a doubling"], lines)
+    return as_table(["", "benchmark", "accuracy along the iterations", "gain of a doubling"], lines)
 
 
 def few_labels(evaluation: Evaluation) -> str:
@@ -143,7 +139,7 @@ def _curves(evaluation: Evaluation, head: str, curves: Sequence[FewLabelCurve]) 
         value = {point.people: percent(point.value) for point in curve.points}
         label = evaluation.representation(curve.representation).label
         lines.append([label, *(value.get(n, NOTHING) for n in people)])
-    return _table([head, *(f"{n:,}" for n in people)], lines)
+    return as_table([head, *(f"{n:,}" for n in people)], lines)
 
 
 def inner(evaluation: Evaluation) -> str:
@@ -158,7 +154,7 @@ def inner(evaluation: Evaluation) -> str:
             name = each.label if seed is None else f"{each.label}, seed {seed}"
             lines.append([name, *map(percent, values), f"{100 * mean:.2f}"])
     lines.sort(key=lambda line: -float(line[-1]))
-    return _table(["", *(c.head for c in INNER), "mean"], lines)
+    return as_table(["", *(c.head for c in INNER), "mean"], lines)
 
 
 TABLES: dict[str, Callable[[Evaluation], str]] = {
@@ -174,9 +170,9 @@ TABLES: dict[str, Callable[[Evaluation], str]] = {
 }
 
 
-def with_tables(text: str, evaluation: Evaluation) -> str:
-    """Return a page's text with its marked tables made from the evaluation."""
-    return _MARKED.sub(lambda m: f"{m[1]}\n{TABLES[m[2]](evaluation)}\n{m[3]}", text)
+def tables_of(evaluation: Evaluation) -> dict[str, Callable[[], str]]:
+    """Return what makes each table from an evaluation."""
+    return {name: partial(make, evaluation) for name, make in TABLES.items()}
 
 
 def as_record(evaluation: Evaluation) -> Evaluation:
@@ -210,14 +206,7 @@ def _at(score: Score | None, place: int) -> float | None:
 
 
 def _cells(evaluation: Evaluation, name: str, columns: Iterable[Column]) -> Iterator[str]:
-    for column in columns:
-        score = _score(evaluation, name, column)
-        if score is None:
-            yield NOTHING
-        elif score.low is None or score.high is None:
-            yield percent(score.value)
-        else:
-            yield f"{percent(score.value)} [{100 * score.low:.0f}-{100 * score.high:.0f}]"
+    return (figure_cell(_score(evaluation, name, column)) for column in columns)
 
 
 def _seeds(evaluation: Evaluation, representation: Representation) -> str:
@@ -254,16 +243,16 @@ def _ablation(evaluation: Evaluation, name: str) -> Iterator[tuple[str, str]]:
 def _differences(
     evaluation: Evaluation, columns: Sequence[Column], *families: ComparisonFamily
 ) -> str:
-    by_rival: dict[str, dict[Column, str]] = {}
+    by_rival: dict[str, dict[Column, Difference]] = {}
     for column in columns:
         for family in families:
             for difference in _compared(evaluation, column, family):
-                by_rival.setdefault(difference.rival, {})[column] = _difference(difference)
+                by_rival.setdefault(difference.rival, {})[column] = difference
     lines = [
-        [evaluation.representation(rival).label, *(cells.get(c, NOTHING) for c in columns)]
-        for rival, cells in by_rival.items()
+        [evaluation.representation(rival).label, *(difference_cell(own.get(c)) for c in columns)]
+        for rival, own in by_rival.items()
     ]
-    return _table(["DEAPS less", *(c.head for c in columns)], lines)
+    return as_table(["DEAPS less", *(c.head for c in columns)], lines)
 
 
 def _compared(
@@ -276,25 +265,13 @@ def _compared(
     return ()
 
 
-def _difference(difference: Difference) -> str:
-    p = f"p {difference.p_holm:.2f}" if difference.p_holm >= _SMALLEST_P else "p < 0.01"
-    between = points_between(difference.low, difference.high)
-    mark = " **counts**" if difference.counts else ""
-    return f"{points(difference.value)} {between}, {p}{mark}"
-
-
-def _table(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    rows = [heads, ["---"] * len(heads), *lines]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
 def main(folder: Path) -> None:
     """Keep the figures of the report in ``folder``, and write the tables of all pages from them."""
     evaluation = as_record(read_evaluation(folder))
     RECORD.write_text(evaluation.model_dump_json(indent=1) + "\n", encoding="utf-8")
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        page.write_text(with_tables(text, evaluation), encoding="utf-8")
+        page.write_text(with_tables(text, tables_of(evaluation)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -138,11 +138,15 @@ def _draws(
 
 def majority_accuracy(examples: Examples, folds: Sequence[Fold]) -> float:
     """Return the accuracy of always answering the most frequent class of the training side."""
-    shares = []
-    for fold in folds:
-        answer = np.bincount(examples.labels[fold.train]).argmax()
-        shares.append(np.mean(examples.labels[fold.test] == answer))
+    shares = [
+        np.mean(examples.labels[fold.test] == majority_class(examples, fold)) for fold in folds
+    ]
     return float(np.mean(shares))
+
+
+def majority_class(examples: Examples, fold: Fold) -> int:
+    """Return the most frequent class of a fold's training side."""
+    return int(np.bincount(examples.labels[fold.train]).argmax())
 
 
 def windows_of(plans: Iterable[Plan]) -> Windows:

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from deaps.report.wording import percent, points
-from docs.experiment_tables import PAGES, TABLES, as_record, with_tables
+from docs.experiment_tables import PAGES, TABLES, as_record, tables_of
+from docs.marked_tables import with_tables
 from tests.deaps.report.made_evaluation import made_evaluation
 
 
@@ -56,11 +57,11 @@ def test_the_record_has_all_that_the_tables_need() -> None:
 
 def test_marked_tables_are_replaced_and_the_rest_stays() -> None:
     text = "Before.\n<!-- table headline -->\nold\n<!-- end -->\nAfter.\n"
-    page = with_tables(text, made_evaluation())
+    page = with_tables(text, tables_of(made_evaluation()))
     assert page.startswith("Before.\n<!-- table headline -->\n\n| ")
     assert page.endswith(" |\n\n<!-- end -->\nAfter.\n")
     assert "old" not in page
-    assert with_tables(page, made_evaluation()) == page
+    assert with_tables(page, tables_of(made_evaluation())) == page
 
 
 def test_pages_name_tables_that_there_are() -> None:

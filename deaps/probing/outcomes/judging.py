@@ -89,11 +89,7 @@ class Judge:
     def _contestants(
         self, answers: AnswersByKey, benchmark: str, probe: str, *, few_labels: bool = False
     ) -> list[Contestant]:
-        runs: dict[str, dict[int | None, list[Answers]]] = {}
-        for key, given in answers.items():
-            wanted = (benchmark, probe, few_labels, None)
-            if (key.benchmark, key.probe, key.few_labels, key.step) == wanted:
-                runs.setdefault(key.representation, {})[key.seed] = given
+        runs = runs_by_seed(answers, benchmark, probe, few_labels=few_labels)
         return [
             Contestant(name, self._role(name), tuple(by_seed.values()), set(by_seed) != {None})
             for name, by_seed in runs.items()
@@ -108,6 +104,18 @@ class Judge:
     def _others(self, names: Iterable[str | None]) -> tuple[str, ...]:
         others = (name for name in names if name is not None and name != self.reference)
         return tuple(dict.fromkeys(others))
+
+
+def runs_by_seed(
+    answers: AnswersByKey, benchmark: str, probe: str, *, few_labels: bool = False
+) -> dict[str, dict[int | None, list[Answers]]]:
+    """Return one probe's answers in one benchmark, by representation and seed."""
+    runs: dict[str, dict[int | None, list[Answers]]] = {}
+    for key, given in answers.items():
+        wanted = (benchmark, probe, few_labels, None)
+        if (key.benchmark, key.probe, key.few_labels, key.step) == wanted:
+            runs.setdefault(key.representation, {})[key.seed] = given
+    return runs
 
 
 def accuracies_by_step(
