@@ -50,6 +50,13 @@ ALL = (
     CHALLENGE,
     CHALLENGE_F1,
 )
+WITH_F1 = (*MAIN, Column("challenge2017", "f1", "Challenge 2017: F1"))
+OVERLAP = (
+    Column("challenge2017", "accuracy", "validation recordings removed: accuracy"),
+    Column("challenge2017-leaking", "accuracy", "kept (leaks): accuracy"),
+    Column("challenge2017", "f1", "removed: F1"),
+    Column("challenge2017-leaking", "f1", "kept (leaks): F1"),
+)
 INNER = (
     Column("inner-folds", "accuracy", "many labels"),
     Column("inner-few", "accuracy", "few labels"),
@@ -76,6 +83,63 @@ def headline(evaluation: Evaluation) -> str:
 def differences(evaluation: Evaluation) -> str:
     """Return the reference less every other method and floor."""
     return _differences(evaluation, MAIN, "methods", "floors")
+
+
+def joined(evaluation: Evaluation) -> str:
+    """Return what the reference's features add to the RR numbers."""
+    lines = [
+        [column.head, difference_cell(difference)]
+        for column in WITH_F1
+        for difference in _compared(evaluation, column, "joined")
+    ]
+    return as_table(["", "DEAPS + RR less RR"], lines)
+
+
+def overlap(evaluation: Evaluation) -> str:
+    """Return Challenge 2017 without and with its validation recordings among those fitted on."""
+    rows = _of_roles(evaluation, "method", "joined", "floor")
+    lines = [[r.label, *_cells(evaluation, r.name, OVERLAP)] for r in rows]
+    return as_table(["", *(c.head for c in OVERLAP)], lines)
+
+
+def ranks(evaluation: Evaluation) -> str:
+    """Return the methods' mean ranks over the reported benchmarks, and the rank on each."""
+    found = evaluation.ranks
+    if found is None:
+        return as_table(["", "mean rank"], [])
+    heads = [_title(evaluation, name) for name in found.by_benchmark]
+    lines = [
+        [
+            evaluation.representation(method).label,
+            f"{mean:.1f}",
+            *(f"{own[method]:g}" for own in found.by_benchmark.values()),
+        ]
+        for method, mean in found.mean.items()
+    ]
+    return as_table(["", "mean rank", *heads], lines)
+
+
+def probes(evaluation: Evaluation) -> str:
+    """Return the figures with every other classifier, a table for each."""
+    names = dict.fromkeys(p.probe for b in evaluation.benchmarks for p in b.probes)
+    rows = _of_roles(evaluation, "method", "floor")
+    tables = []
+    for probe in names:
+        lines = [
+            [r.label, *(figure_cell(_probed(evaluation, probe, r.name, c)) for c in WITH_F1)]
+            for r in rows
+        ]
+        tables.append(as_table([probe, *(c.head for c in WITH_F1)], lines))
+    return "\n\n".join(tables)
+
+
+def _probed(evaluation: Evaluation, probe: str, name: str, column: Column) -> Score | None:
+    for benchmark in evaluation.benchmarks:
+        for outcome in benchmark.probes:
+            found = (benchmark.name, outcome.probe, outcome.representation)
+            if found == (column.benchmark, probe, name):
+                return next((s for s in outcome.scores if s.metric == column.metric), None)
+    return None
 
 
 def ladder(evaluation: Evaluation) -> str:
@@ -136,9 +200,9 @@ def _curves(evaluation: Evaluation, head: str, curves: Sequence[FewLabelCurve]) 
     people = sorted({point.people for curve in curves for point in curve.points})
     lines = []
     for curve in curves:
-        value = {point.people: percent(point.value) for point in curve.points}
+        points_by_people = {point.people: point for point in curve.points}
         label = evaluation.representation(curve.representation).label
-        lines.append([label, *(value.get(n, NOTHING) for n in people)])
+        lines.append([label, *(figure_cell(points_by_people.get(n)) for n in people)])
     return as_table([head, *(f"{n:,}" for n in people)], lines)
 
 
@@ -161,6 +225,10 @@ TABLES: dict[str, Callable[[Evaluation], str]] = {
     "figures": figures,
     "headline": headline,
     "differences": differences,
+    "joined": joined,
+    "overlap": overlap,
+    "ranks": ranks,
+    "probes": probes,
     "ladder": ladder,
     "sizes": sizes,
     "seeds": seeds,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from deaps.evaluation import Difference, Score
+from deaps.evaluation import CurvePoint, Difference, Score
 from deaps.report.wording import NOTHING, percent, points, points_between
 
 _MARKED = re.compile(r"(<!-- table (\S+) -->\n).*?(\n<!-- end -->)", re.DOTALL)
@@ -42,13 +42,13 @@ def as_table(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def figure_cell(score: Score | None) -> str:
+def figure_cell(figure: Score | CurvePoint | None) -> str:
     """Return a figure in per cent with its interval, as far as it has one."""
-    if score is None:
+    if figure is None:
         return NOTHING
-    if score.low is None or score.high is None:
-        return percent(score.value)
-    return f"{percent(score.value)} [{100 * score.low:.0f}-{100 * score.high:.0f}]"
+    if figure.low is None or figure.high is None:
+        return percent(figure.value)
+    return f"{percent(figure.value)} [{100 * figure.low:.0f}-{100 * figure.high:.0f}]"
 
 
 def difference_cell(difference: Difference | None) -> str:

@@ -47,6 +47,58 @@ def test_a_difference_stands_with_its_own_rival_and_its_mark() -> None:
         assert ("**counts**" in cell) == difference.counts
 
 
+def cell(table: str, row: str, head: str) -> str:
+    heads, _, *rows = rows_of(table)
+    (found,) = (cells for cells in rows if cells[0] == row)
+    return found[heads.index(head) - len(heads)]
+
+
+def test_challenge_2017_stands_beside_its_leaking_twin() -> None:
+    evaluation = made_evaluation()
+    challenge = next(b for b in evaluation.benchmarks if b.name == "challenge2017")
+    twin = challenge.model_copy(
+        update={"name": "challenge2017-leaking", "outcomes": challenge.outcomes[::-1]}
+    )
+    table = TABLES["overlap"](evaluation.model_copy(update={"benchmarks": (challenge, twin)}))
+    for benchmark, head in ((challenge, "validation recordings removed"), (twin, "kept (leaks)")):
+        score = benchmark.outcome("pclr").score("accuracy")  # type: ignore[union-attr]
+        assert score is not None
+        assert cell(table, "PCLR", f"{head}: accuracy").split()[0] == percent(score.value)
+
+
+def test_a_method_has_its_mean_rank_and_its_rank_on_each_benchmark() -> None:
+    evaluation = made_evaluation()
+    found = evaluation.ranks
+    assert found is not None
+    table = TABLES["ranks"](evaluation)
+    assert cell(table, "PCLR", "mean rank") == f"{found.mean['pclr']:.1f}"
+    title = next(b.title for b in evaluation.benchmarks if b.name == "challenge2017")
+    assert float(cell(table, "PCLR", title)) == found.by_benchmark["challenge2017"]["pclr"]
+
+
+def test_every_other_classifier_has_a_table_of_its_own_figures() -> None:
+    evaluation = made_evaluation()
+    challenge = next(b for b in evaluation.benchmarks if b.name == "challenge2017")
+    tables = TABLES["probes"](evaluation).split("\n\n")
+    assert len(tables) == len({outcome.probe for outcome in challenge.probes}) > 0
+    for table in tables:
+        probe = rows_of(table)[0][0]
+        outcome = next(
+            o for o in challenge.probes if (o.probe, o.representation) == (probe, "pclr")
+        )
+        shown = cell(table, "PCLR", "Challenge 2017: accuracy").split()[0]
+        assert shown == percent(outcome.scores[0].value)
+
+
+def test_a_point_of_a_few_label_curve_has_its_interval() -> None:
+    evaluation = made_evaluation()
+    curve = next(c for c in evaluation.few_labels if c.representation == "pclr")
+    first = curve.points[0]
+    table = TABLES["few-labels"](evaluation).split("\n\n")[0]
+    expected = f"{percent(first.value)} [{100 * first.low:.0f}-{100 * first.high:.0f}]"
+    assert cell(table, "PCLR", f"{first.people:,}") == expected
+
+
 def test_the_record_has_all_that_the_tables_need() -> None:
     evaluation = made_evaluation()
     record = as_record(evaluation)
