@@ -322,6 +322,21 @@ class TrainingCurve(Record):
     """Time of all steps together."""
 
 
+class GradualUse(Record):
+    """The gradual loss of one run over its last steps, beside that of spoiled triplets."""
+
+    representation: str
+    seed: int
+    own: float
+    """With the true middle: the loss itself."""
+    swapped: float
+    """With i and j exchanged."""
+    first: float
+    """With the first window in place of the middle."""
+    stranger: float
+    """With another person's middle."""
+
+
 class QualityCount(Record):
     """Windows of one data set, visit and quality class."""
 
@@ -502,6 +517,7 @@ class Evaluation(Record):
     evolution: tuple[Evolution, ...] = ()
     ablations: tuple[Ablation, ...] = ()
     training: tuple[TrainingCurve, ...] = ()
+    gradual: tuple[GradualUse, ...] = ()
     quality: tuple[QualityCount, ...] = ()
     strips: tuple[Strip, ...] = ()
     """One subject normal and in AFib, then a second subject."""

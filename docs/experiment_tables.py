@@ -187,6 +187,19 @@ def growth(evaluation: Evaluation) -> str:
     return as_table(["", "benchmark", "accuracy along the iterations", "gain of a doubling"], lines)
 
 
+def gradual(evaluation: Evaluation) -> str:
+    """Return what the gradual loss uses, run by run."""
+    heads = ["", "true middle", "i and j swapped", "first window", "a stranger's middle"]
+    lines = [
+        [
+            f"{evaluation.representation(use.representation).label}, seed {use.seed}",
+            *(f"{value:.3f}" for value in (use.own, use.swapped, use.first, use.stranger)),
+        ]
+        for use in evaluation.gradual
+    ]
+    return as_table(heads, lines)
+
+
 def few_labels(evaluation: Evaluation) -> str:
     """Return figures by the number of annotated people, a table for each benchmark and metric."""
     by_head: dict[str, list[FewLabelCurve]] = {}
@@ -233,6 +246,7 @@ TABLES: dict[str, Callable[[Evaluation], str]] = {
     "sizes": sizes,
     "seeds": seeds,
     "growth": growth,
+    "gradual": gradual,
     "few-labels": few_labels,
     "inner": inner,
 }

@@ -12,6 +12,7 @@ from prefect import flow
 from deaps.data_part import DataPart
 from deaps.evaluation import BenchmarkRecord, DatasetLabels, Evaluation, Provenance, Stage
 from deaps.exhibits.collection import ExhibitMaker
+from deaps.exhibits.gradual_use import gradual_uses
 from deaps.probing.answers import AnswersByKey
 from deaps.probing.outcomes.judging import Judge, accuracies_by_step, ranks
 from deaps.probing.outcomes.records import (
@@ -177,6 +178,7 @@ def figures(
         pca=exhibits.pca,
         evolution=exhibits.evolution,
         training=exhibits.training,
+        gradual=tuple(gradual_uses(state.finished)),
         quality=exhibits.quality,
         strips=exhibits.strips,
         quality_examples=exhibits.quality_examples,

@@ -18,6 +18,8 @@ def training_section(evaluation: Evaluation) -> Section:
     parts: list[Part] = [*notices(evaluation, "training", empty=not curves)]
     if curves:
         parts += [_figure(evaluation), _table(evaluation)]
+    if evaluation.gradual:
+        parts.append(_gradual_table(evaluation))
     return Section("training", "Training", tuple(parts))
 
 
@@ -69,6 +71,33 @@ def _row(evaluation: Evaluation, curve: TrainingCurve) -> Row:
         *(_median(curve.windows_per_s), duration(curve.seconds)),
     )
     return Row(representation.label, tuple(map(Cell, texts)))
+
+
+def _gradual_table(evaluation: Evaluation) -> Table:
+    rows = []
+    for use in evaluation.gradual:
+        label = representation_label(evaluation, use.representation)
+        values = (use.own, use.swapped, use.first, use.stranger)
+        rows.append(Row(label, (Cell(str(use.seed)), *(Cell(significant(v)) for v in values))))
+    return Table(
+        id="table-gradual",
+        caption="What the gradual loss uses: its mean over the last twentieth of the steps, and "
+        "that of the same triplets spoiled. It is minimised with the true middle alone.",
+        corner="",
+        groups=(
+            ColumnGroup("", ("seed",)),
+            ColumnGroup(
+                "gradual loss with",
+                ("the true middle", "i and j swapped", "the first window", "a stranger's middle"),
+            ),
+        ),
+        bodies=(Body(tuple(rows)),),
+        notes=(
+            "If swapping i and j changes nothing, the time within a triplet is not used. If the "
+            "first window does as well as the middle, the middle adds nothing. If a stranger's "
+            "middle is far worse, the loss knows the person.",
+        ),
+    )
 
 
 def _last(values: tuple[float, ...]) -> str:

@@ -22,6 +22,7 @@ from deaps.evaluation import (
     Evolution,
     FewLabelCurve,
     FoldScore,
+    GradualUse,
     MetricComparison,
     Outcome,
     Pca,
@@ -117,6 +118,12 @@ def made_evaluation() -> Evaluation:
         ),
         ablations=_ablations(),
         training=tuple(_training(name) for name in (METHODS | ABLATED)),
+        gradual=tuple(
+            GradualUse(
+                representation="deaps", seed=s, own=0.05, swapped=0.06, first=0.07, stranger=0.7
+            )
+            for s in range(3)
+        ),
         quality=_quality(),
         strips=_strips(),
         quality_examples=_quality_examples(),
