@@ -22,6 +22,7 @@ from flows.embed_picture import QUALITIES, draw_recording
 from flows.ingest.publication import result_settings
 from flows.ingest.reasons import reason
 from preprocessing.chain import ProcessedRecording, process
+from preprocessing.config import ALGORITHM_VERSION
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.folder import read_file
 from preprocessing.own_files.recordings import recordings_at
@@ -84,9 +85,9 @@ def embed_source(
 ) -> Embedded:
     """Write the representations of ``source``: a data set's name, a file, a record or a folder.
 
-    They are normalised as the windows were that the encoder was trained on; a file has no data
-    set, so that its windows are normalised by their recording instead. In a folder a file that
-    cannot be read is skipped, with its reason.
+    They are normalised as the windows were that the encoder was trained on. A file has no data
+    set, so an encoder that needs its mean is refused. In a folder a file that cannot be read is
+    skipped, with its reason.
 
     Parameters
     ----------
@@ -154,11 +155,11 @@ def _embed_dataset(
     keep_rejected: bool,
     say: Say,
 ) -> Embedded:
-    from deaps.models.encoder_file import require_chain
+    from deaps.models.encoder_file import require_chain_of_store
 
     with open_index(settings.store.root) as index:
         snapshot = read_snapshot(index)
-    require_chain(encoder, snapshot.settings)
+        require_chain_of_store(encoder, index, dataset)
     about = _about(dataset, encoder, snapshot.settings, snapshot.snapshot_id)
     loaded = _load(settings, encoder, about.encoder, say)
     from deaps.embed import embed_dataset
@@ -198,8 +199,14 @@ def _embed_files(
 
     root, found = recordings_at(path)
     made_with = result_settings(settings)
-    require_chain(encoder, made_with)
+    require_chain(encoder, made_with, {ALGORITHM_VERSION})
     about = _about(path.name, encoder, made_with)
+    if about.normalise == "dataset":
+        raise DeapsError(
+            f"encoder {about.encoder} expects windows normalised by their data set, and {path} "
+            "belongs to none. Read its folder into a store (deaps init, deaps preprocess) and run "
+            "deaps embed folder, or use an encoder of another store.normalise"
+        )
     done = Embedded(out)
     say(f"reading {found[0].name} ..." if len(found) == 1 else f"{len(found):,} recordings")
     readable = _readable(settings, root, found, done.skipped)

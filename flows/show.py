@@ -173,7 +173,7 @@ def _night(
         found.recording_id,
         title=found.title,
         representation=encoder.parent.parent.name if encoder else "the shipped encoder",
-        embeddings=_embeddings(root, found, encoder) if with_embeddings else None,
+        embeddings=_embeddings(index, root, found, encoder) if with_embeddings else None,
     )
     title = f"{found.title}, visit {found.visit}"
     lines = partial(night_lines, page)
@@ -186,11 +186,14 @@ def _night_drawing(page: NightPage) -> Drawing:
     return night_page_drawing(page)
 
 
-def _embeddings(root: Path, found: _Found, encoder: Path | None) -> NDArray[np.float32]:
+def _embeddings(
+    index: DuckDBPyConnection, root: Path, found: _Found, encoder: Path | None
+) -> NDArray[np.float32]:
     # Imported here: torch takes seconds, and pictures of windows need none of it.
     from deaps.embed import embed_windows
-    from deaps.models.encoder_file import load_encoder, normalisation_of
+    from deaps.models.encoder_file import load_encoder, normalisation_of, require_chain_of_store
 
+    require_chain_of_store(encoder, index, found.dataset)
     windows = WindowStore(root, normalise=normalisation_of(encoder))
     return embed_windows(load_encoder(encoder), windows.read_recording(found.recording_id))
 

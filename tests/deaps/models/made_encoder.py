@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from torch import nn
 
@@ -11,9 +13,14 @@ from deaps.models.encoder_file import SHIPPED, read_about
 from deaps.training.checkpoints import save_encoder
 
 
-def write_encoder(path: Path, encoder: nn.Module, **about: str) -> Path:
-    """Write an encoder with a whole contract, the shipped one's, and return its path."""
-    contract = read_about(SHIPPED / "model.safetensors")[CONTRACT_KEY]
-    whole = {"architecture": "encoder", "settings": "{}", CONTRACT_KEY: contract}
-    save_encoder(path, encoder, whole | {VECTOR_KEY: make_vector(encoder)} | about)
+def write_encoder(path: Path, encoder: nn.Module, **terms: Any) -> Path:
+    """Write an encoder with the shipped one's contract, or other terms in it; return its path."""
+    contract = json.loads(read_about(SHIPPED / "model.safetensors")[CONTRACT_KEY])
+    about = {
+        "architecture": "encoder",
+        "settings": "{}",
+        CONTRACT_KEY: json.dumps(contract | terms),
+        VECTOR_KEY: make_vector(encoder),
+    }
+    save_encoder(path, encoder, about)
     return path

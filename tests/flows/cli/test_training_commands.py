@@ -106,6 +106,18 @@ def test_embed_normalises_as_the_encoder_was_trained(tmp_path: Path) -> None:
     np.testing.assert_allclose(found["window"], embed_windows(module, windows), atol=1e-5)
 
 
+def test_embed_of_a_file_refuses_an_encoder_of_windows_normalised_by_data_set(
+    tmp_path: Path,
+) -> None:
+    edf = write_edf(tmp_path / "my.edf", {"ECG": beats(30)})
+    encoder = write_encoder(tmp_path / "e.safetensors", Encoder(), normalise="dataset")
+    out = tmp_path / "out.parquet"
+    result = deaps("embed", str(edf), "--encoder", str(encoder), "--out", str(out))
+    assert result.exit_code == 2
+    assert "expects windows normalised by their data set" in " ".join(result.output.split())
+    assert not out.exists()
+
+
 def test_embed_without_a_file_or_data_set_says_so(encoder: Path) -> None:
     result = deaps("embed", "nothing.edf", "--encoder", str(encoder))
     assert result.exit_code == 2
