@@ -58,7 +58,10 @@ class Contract(BaseModel):
     highpass_order: int
     fix_polarity: bool
     leads: tuple[str, ...]
-    """Labels of the lead that was taken, the preferred first."""
+    """Labels that choose the lead of a file, such as an EDF, the preferred first. Data sets with
+    a lead of their own do not use them: ``channels`` has what was really read."""
+    channels: dict[str, tuple[str, ...]] | None = None
+    """Labels of the leads that it was trained on, by data set; None if they were not recorded."""
     normalise: Normalisation
     trained_on: str | None = None
     """Digest of the people and recordings; None if they were not recorded."""
@@ -70,6 +73,8 @@ class Contract(BaseModel):
         cls,
         settings: Mapping[str, Any],
         *,
+        channels: Mapping[str, tuple[str, ...]],
+        algorithms: tuple[int, ...],
         normalise: Normalisation,
         trained_on: str | None,
         synthetic: bool | None,
@@ -77,10 +82,12 @@ class Contract(BaseModel):
         """Return the contract of an encoder trained on a snapshot with these settings."""
         signal = settings["signal"]
         return cls(
+            algorithms=algorithms,
             highpass_hz=signal["highpass_hz"],
             highpass_order=signal["highpass_order"],
             fix_polarity=signal["fix_polarity"],
-            leads=tuple(signal["channels"]),
+            leads=(*signal["channels"], *signal.get("channels_add", ())),
+            channels=dict(channels),
             normalise=normalise,
             trained_on=trained_on,
             synthetic=synthetic,

@@ -71,8 +71,11 @@ def contract_of(run: Run, trained_on: TrainedOn) -> Contract:
     """Return what the encoders of a run expect of their windows."""
     with open_index(run.index) as index:
         settings = read_snapshot(index).settings
+        windows = trained_on.windows_in(index)
     return Contract.of_snapshot(
         settings,
+        channels=windows.channels,
+        algorithms=windows.algorithms,
         normalise=run.plan.normalise,
         trained_on=trained_on.digest,
         synthetic=trained_on.synthetic,

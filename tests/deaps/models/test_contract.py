@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
@@ -30,6 +31,7 @@ from deaps.models.encoder import Encoder
 from deaps.models.encoder_file import (
     SHIPPED,
     EncoderFileError,
+    contract_of,
     encoder_bytes,
     load_encoder,
     normalisation_of,
@@ -41,12 +43,15 @@ from deaps.models.encoder_file import (
 from deaps.models.hub import HubError
 from deaps.models.hub_folder import write_hub_folder
 from deaps.models.onnx_export import export_onnx
+from deaps.training.trained_on import TrainedOn
 from flows.cli import app
 from flows.config import load_settings
 from flows.ingest.publication import result_settings
 from preprocessing.config import ALGORITHM_VERSION
 from storage.errors import DeapsError
+from storage.schema import Status
 from storage.snapshot import open_index
+from tests.deaps.training.training_store import make_run
 from tests.edf_files import beats, write_edf
 from tests.storage.made_store import make_row, publish_rows, write_recording
 
@@ -249,6 +254,41 @@ def test_other_leads_do_not_contradict() -> None:
     assert contract is not None
     settings = result_settings(load_settings(overrides=['signal.channels=["MY LEAD"]']))
     assert contract.contradictions(settings, {1}) == []
+
+
+def test_a_contract_has_the_leads_of_just_the_recordings_that_were_trained_on(
+    tmp_path: Path,
+) -> None:
+    leads = {"afpdb/n01": "ECG0", "cpsc2021/1a": "II", "cpsc2021/1b": "I", "cpsc2021/2": "V1"}
+    rows = [
+        make_row(name, dataset, channel=channel, subject=name[:1], algorithm_version=2)
+        for (dataset, name), channel in ((key.split("/"), lead) for key, lead in leads.items())
+    ]
+    rows.append(make_row("1c", "cpsc2021", subject="1", channel="V5"))  # no window is usable
+    rows.append(replace(rows[1], name="1d", status=Status.QUARANTINED, channel="V2"))
+    publish_rows(tmp_path, [write_recording(tmp_path, row) for row in rows])
+    seen = rows[:3]
+    trained_on = TrainedOn(
+        frozenset(f"{row.dataset}/{row.subject}" for row in seen),
+        frozenset(str(row.digest) for row in seen),
+    )
+    contract = contract_of(make_run(tmp_path), trained_on)
+    assert contract.channels == {"afpdb": ("ECG0",), "cpsc2021": ("I", "II")}
+    assert contract.algorithms == (2,)
+
+
+def test_the_leads_of_the_shipped_encoder_were_not_recorded() -> None:
+    contract = read_contract()
+    assert contract is not None
+    assert contract.channels is None
+
+
+def test_the_card_of_a_hub_folder_names_the_leads(tmp_path: Path) -> None:
+    path = with_terms(tmp_path, channels={"afpdb": ["ECG0"], "cpsc2021": ["I", "II"]})
+    card = (write_hub_folder(path, tmp_path / "mine") / "README.md").read_text()
+    assert "| leads | afpdb: ECG0; cpsc2021: I, II |" in card
+    card = (write_hub_folder(None, tmp_path / "shipped") / "README.md").read_text()
+    assert "| leads | not recorded |" in card
 
 
 def test_torch_and_onnx_reproduce_the_vector_within_a_hundred_thousandth(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from deaps.config import BenchmarkSettings
 from deaps.evaluation import DatasetLabels
-from deaps.models.encoder_file import read_about
+from deaps.models.encoder_file import read_about, read_contract
 from deaps.probing.plan import Plan, plan_benchmarks
 from deaps.probing.pretraining_guard import guard_plans
 from deaps.train import train_run
@@ -80,6 +80,14 @@ def test_people_in_an_encoders_file_are_found_by_their_hashes(run: Run) -> None:
     somebody, something = min(kept.subjects), min(kept.recordings)
     assert in_file.shared_subjects([somebody, "shhs/nobody"]) == {somebody}
     assert in_file.shared_recordings([something, "0" * 64]) == {something}
+
+
+def test_an_encoders_contract_has_the_leads_that_it_was_trained_on(run: Run) -> None:
+    (*_, (_, path)) = encoder_files(run.folder)
+    contract = read_contract(path)
+    assert contract is not None
+    assert contract.channels == {"shhs": ("ECG",)}
+    assert (contract.algorithms, contract.leads) == ((1,), ("ECG",))
 
 
 def test_a_benchmark_that_tests_trained_people_is_refused(plans: dict[str, Plan]) -> None:
