@@ -162,6 +162,17 @@ def encoder_file(path: Path | str | None = None) -> Path:
     return found / WEIGHTS_NAME if found.is_dir() else found
 
 
+def encoder_name(path: Path | str | None = None) -> str:
+    """Return an encoder's name for people: on a hub, of its folder, or its run and step."""
+    if str(path).startswith(HUB_PREFIX):
+        return str(path)
+    file = encoder_file(path).absolute()
+    if file.name == WEIGHTS_NAME:
+        return file.parent.name
+    about = read_about(file)
+    return f"{about['run']} step {about['step']}" if about.get("run") else file.stem
+
+
 def read_contract(path: Path | str | None = None) -> Contract | None:
     """Return what an encoder expects of its windows; None of a file from before contracts.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -51,6 +50,7 @@ from preprocessing.config import ALGORITHM_VERSION
 from storage.errors import DeapsError
 from storage.schema import Status
 from storage.snapshot import open_index
+from tests.deaps.models.made_encoder import put_into_hub_cache
 from tests.deaps.training.training_store import make_run
 from tests.edf_files import beats, write_edf
 from tests.storage.made_store import make_row, publish_rows, write_recording
@@ -327,16 +327,7 @@ def test_an_encoder_without_a_contract_gets_no_hub_folder(tmp_path: Path) -> Non
 def test_an_encoder_of_a_hub_is_found_in_its_cache_without_a_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    constants = pytest.importorskip("huggingface_hub.constants")
-    commit = "0" * 40
-    repository = tmp_path / "models--lab--ecg"
-    snapshot = repository / "snapshots" / commit
-    snapshot.mkdir(parents=True)
-    shutil.copyfile(FILE, snapshot / "model.safetensors")
-    (repository / "refs").mkdir()
-    (repository / "refs" / "main").write_text(commit)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    put_into_hub_cache(tmp_path, monkeypatch)
     window = torch.from_numpy(reference_window())
     assert torch.equal(deaps.load_encoder("hf://lab/ecg")(window), load_encoder()(window))
     assert torch.equal(deaps.load_encoder("hf://lab/ecg@main")(window), load_encoder()(window))
