@@ -133,24 +133,31 @@ def _chosen(encoder: Path | str | None) -> _ChosenEncoder:
 def _about(
     source: str, encoder: _ChosenEncoder, settings: dict[str, Any], snapshot: str | None = None
 ) -> AboutEmbeddings:
-    from deaps.models.encoder_file import normalisation_of, read_about
+    from deaps.models.encoder_file import normalisation_of, read_about, read_contract
 
-    trained = read_about(encoder.file)
-    shown = ("method", "run", "step", "snapshot", "architecture", "synthetic")
+    trained, contract = read_about(encoder.file), read_contract(encoder.file)
+    shown = ("method", "run", "step", "snapshot", "architecture")
     return AboutEmbeddings(
         source=source,
         encoder=encoder.name,
         encoder_sha256=file_sha256(encoder.file),
         normalise=normalisation_of(encoder.file),
         settings=settings,
-        trained={key: trained[key] for key in shown if key in trained},
+        trained={
+            **{key: trained[key] for key in shown if key in trained},
+            "synthetic": contract.synthetic if contract else None,
+        },
         snapshot=snapshot,
         version=installed_versions(("deaps",)).get("deaps", ""),
     )
 
 
-def _load(settings: Settings, encoder: _ChosenEncoder, say: Say) -> _LoadedEncoder:
+def _load(
+    settings: Settings, encoder: _ChosenEncoder, about: AboutEmbeddings, say: Say
+) -> _LoadedEncoder:
     say(f"loading encoder {encoder.name} ...")
+    if about.trained["synthetic"]:
+        say("it was trained on synthetic data: its representations say nothing about people")
     from deaps.models.encoder_file import load_encoder, normalisation_of
     from deaps.training.device import choose_device
 
@@ -173,7 +180,7 @@ def _embed_dataset(
         snapshot = read_snapshot(index)
         require_chain_of_store(encoder.file, index, dataset)
     about = _about(dataset, encoder, snapshot.settings, snapshot.snapshot_id)
-    loaded = _load(settings, encoder, say)
+    loaded = _load(settings, encoder, about, say)
     from deaps.embed import embed_dataset
 
     with _progress(f"embedding {dataset}: windows") as bar:
@@ -225,7 +232,7 @@ def _embed_files(
     first = next(readable, None)
     if first is None:
         raise DeapsError("\n".join(["no recording could be read:", *done.skipped]))
-    loaded = _load(settings, encoder, say)
+    loaded = _load(settings, encoder, about, say)
     bar = _progress("embedding: recordings" if len(found) > 1 else "embedding: windows", len(found))
     with writing_embeddings(out, about) as writer, bar:
         for recording, raw, processed in chain((first,), readable):
