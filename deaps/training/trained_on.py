@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -70,6 +71,8 @@ class TrainedOn:
     """Whether some of the data were synthetic; None where that was not recorded."""
     hashed: bool = False
     """Whether names and digests are given by their short hashes alone."""
+    recorded: bool = True
+    """Whether that is known; of an encoder whose file does not say, nobody is known."""
 
     def __or__(self, other: TrainedOn) -> TrainedOn:
         if self.hashed != other.hashed:
@@ -79,6 +82,7 @@ class TrainedOn:
             self.recordings | other.recordings,
             self.synthetic or other.synthetic,
             self.hashed,
+            self.recorded and other.recorded,
         )
 
     def as_hashes(self) -> TrainedOn:
@@ -88,7 +92,7 @@ class TrainedOn:
         subjects, recordings = (
             frozenset(map(short_hash, names)) for names in (self.subjects, self.recordings)
         )
-        return TrainedOn(subjects, recordings, self.synthetic, hashed=True)
+        return replace(self, subjects=subjects, recordings=recordings, hashed=True)
 
     def to_json(self) -> bytes:
         """Return the text of a run's file."""
@@ -171,12 +175,19 @@ def read_trained_on(run: Run) -> TrainedOn:
 
 
 def trained_on_of_file(encoder: Path) -> TrainedOn:
-    """Return whom the encoder in a file was trained on, as hashes; nobody if it does not say."""
+    """Return whom the encoder in a file was trained on, as hashes; warn if it does not say."""
     about = read_about(encoder)
     subjects, recordings = (
         frozenset(about.get(key, "").split()) for key in ("trained_subjects", "trained_recordings")
     )
-    return TrainedOn(subjects, recordings, hashed=True)
+    recorded = bool(subjects)
+    if not recorded:
+        warnings.warn(
+            f"{encoder} does not say whom it was trained on, so nobody can check whether they are "
+            "tested",
+            stacklevel=2,
+        )
+    return TrainedOn(subjects, recordings, hashed=True, recorded=recorded)
 
 
 def _named(recording_ids: NDArray[np.int32], index: Path) -> TrainedOn:
