@@ -43,14 +43,17 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class AboutEmbeddings:
-    """What made a file of embeddings; ``trained`` has what the encoder's own file says."""
+    """What made a file of embeddings; ``trained`` has what the encoder's own file says.
+
+    Among that is ``synthetic``, whether its training's data were, or None if it does not say.
+    """
 
     source: str
     encoder: str
     encoder_sha256: str
     normalise: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    trained: Mapping[str, str] = field(default_factory=dict)
+    trained: Mapping[str, str | bool | None] = field(default_factory=dict)
     snapshot: str | None = None
     version: str = ""
 

@@ -225,7 +225,8 @@ class BenchmarkRecord(Record):
     leak: str | None = None
     """What its figures know that they should not, in a sentence; such a benchmark ranks nobody."""
     seen: str | None = None
-    """Which tested people were in pre-training, where the benchmark declares that they may be."""
+    """Which tested people were in pre-training, where the benchmark declares that they may be, and
+    of which encoders nobody knows."""
     not_run: str | None = None
     facts: BenchmarkFacts | None = None
     outcomes: tuple[Outcome, ...] = ()

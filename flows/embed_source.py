@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from flows.embed_picture import QUALITIES, draw_recording
 from flows.ingest.publication import result_settings
 from flows.ingest.reasons import reason
 from preprocessing.chain import ProcessedRecording, process
+from preprocessing.config import ALGORITHM_VERSION
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.folder import read_file
 from preprocessing.own_files.recordings import recordings_at
@@ -45,14 +46,20 @@ Say = Callable[[str], None]
 _SUFFIX = ".embeddings.parquet"
 
 
+class _ChosenEncoder(NamedTuple):
+    """The file of an encoder, found once: a hub may be asked for it."""
+
+    file: Path
+    name: str
+
+
 @dataclass(frozen=True, slots=True)
 class _LoadedEncoder:
-    """An encoder, ready for use, and what a file of its embeddings says of it."""
+    """An encoder, ready for use, and how its windows are normalised."""
 
     module: nn.Module
     device: Any
     normalise: Normalisation
-    name: str
 
 
 @dataclass(slots=True)
@@ -84,9 +91,9 @@ def embed_source(
 ) -> Embedded:
     """Write the representations of ``source``: a data set's name, a file, a record or a folder.
 
-    They are normalised as the windows were that the encoder was trained on; a file has no data
-    set, so that its windows are normalised by their recording instead. In a folder a file that
-    cannot be read is skipped, with its reason.
+    They are normalised as the windows were that the encoder was trained on. A file has no data
+    set, so an encoder that needs its mean is refused. In a folder a file that cannot be read is
+    skipped, with its reason.
 
     Parameters
     ----------
@@ -101,66 +108,79 @@ def embed_source(
     if source in DATASETS:
         if plot:
             raise DeapsError("--plot draws files; for a recording of the store: deaps show NAME")
-        return _embed_dataset(settings, source, encoder, out, keep_rejected=keep_rejected, say=say)
+        return _embed_dataset(
+            settings, source, _chosen(encoder), out, keep_rejected=keep_rejected, say=say
+        )
     if not Path(source).exists() and not list(Path(source).parent.glob(f"{Path(source).name}.*")):
         raise DeapsError(f"{source} is neither a file nor one of {', '.join(sorted(DATASETS))}")
     return _embed_files(
-        settings, Path(source), encoder, out, keep_rejected=keep_rejected, plot=plot, say=say
+        settings,
+        Path(source),
+        _chosen(encoder),
+        out,
+        keep_rejected=keep_rejected,
+        plot=plot,
+        say=say,
     )
 
 
-def _about(
-    source: str, encoder: Path | str | None, settings: dict[str, Any], snapshot: str | None = None
-) -> AboutEmbeddings:
-    from deaps.models.encoder_file import encoder_file, normalisation_of, read_about
+def _chosen(encoder: Path | str | None) -> _ChosenEncoder:
+    from deaps.models.encoder_file import encoder_file, encoder_name
 
-    file = encoder_file(encoder)
-    trained = read_about(file)
-    shown = ("method", "run", "step", "snapshot", "architecture", "synthetic")
+    return _ChosenEncoder(encoder_file(encoder), encoder_name(encoder))
+
+
+def _about(
+    source: str, encoder: _ChosenEncoder, settings: dict[str, Any], snapshot: str | None = None
+) -> AboutEmbeddings:
+    from deaps.models.encoder_file import normalisation_of, read_about, read_contract
+
+    trained, contract = read_about(encoder.file), read_contract(encoder.file)
+    shown = ("method", "run", "step", "snapshot", "architecture")
     return AboutEmbeddings(
         source=source,
-        encoder=_encoder_name(file, trained),
-        encoder_sha256=file_sha256(file),
-        normalise=normalisation_of(encoder),
+        encoder=encoder.name,
+        encoder_sha256=file_sha256(encoder.file),
+        normalise=normalisation_of(encoder.file),
         settings=settings,
-        trained={key: trained[key] for key in shown if key in trained},
+        trained={
+            **{key: trained[key] for key in shown if key in trained},
+            "synthetic": contract.synthetic if contract else None,
+        },
         snapshot=snapshot,
         version=installed_versions(("deaps",)).get("deaps", ""),
     )
 
 
-def _encoder_name(file: Path, trained: dict[str, str]) -> str:
-    """Return the folder's name of an encoder as hubs lay it out, else its run and step."""
-    if file.name == "model.safetensors":
-        return file.parent.name
-    return f"{trained['run']} step {trained['step']}" if trained.get("run") else file.stem
-
-
-def _load(settings: Settings, encoder: Path | str | None, name: str, say: Say) -> _LoadedEncoder:
-    say(f"loading encoder {name} ...")
+def _load(
+    settings: Settings, encoder: _ChosenEncoder, about: AboutEmbeddings, say: Say
+) -> _LoadedEncoder:
+    say(f"loading encoder {encoder.name} ...")
+    if about.trained["synthetic"]:
+        say("it was trained on synthetic data: its representations say nothing about people")
     from deaps.models.encoder_file import load_encoder, normalisation_of
     from deaps.training.device import choose_device
 
     device = choose_device(settings.execution.device)
-    return _LoadedEncoder(load_encoder(encoder), device, normalisation_of(encoder), name)
+    return _LoadedEncoder(load_encoder(encoder.file), device, normalisation_of(encoder.file))
 
 
 def _embed_dataset(
     settings: Settings,
     dataset: str,
-    encoder: Path | str | None,
+    encoder: _ChosenEncoder,
     out: Path,
     *,
     keep_rejected: bool,
     say: Say,
 ) -> Embedded:
-    from deaps.models.encoder_file import require_chain
+    from deaps.models.encoder_file import require_chain_of_store
 
     with open_index(settings.store.root) as index:
         snapshot = read_snapshot(index)
-    require_chain(encoder, snapshot.settings)
+        require_chain_of_store(encoder.file, index, dataset)
     about = _about(dataset, encoder, snapshot.settings, snapshot.snapshot_id)
-    loaded = _load(settings, encoder, about.encoder, say)
+    loaded = _load(settings, encoder, about, say)
     from deaps.embed import embed_dataset
 
     with _progress(f"embedding {dataset}: windows") as bar:
@@ -187,7 +207,7 @@ def _progress(title: str, total: int = 0) -> StageProgress:
 def _embed_files(
     settings: Settings,
     path: Path,
-    encoder: Path | str | None,
+    encoder: _ChosenEncoder,
     out: Path,
     *,
     keep_rejected: bool,
@@ -198,15 +218,21 @@ def _embed_files(
 
     root, found = recordings_at(path)
     made_with = result_settings(settings)
-    require_chain(encoder, made_with)
+    require_chain(encoder.file, made_with, {ALGORITHM_VERSION})
     about = _about(path.name, encoder, made_with)
+    if about.normalise == "dataset":
+        raise DeapsError(
+            f"encoder {about.encoder} expects windows normalised by their data set, and {path} "
+            "belongs to none. Read its folder into a store (deaps init, deaps preprocess) and run "
+            "deaps embed folder, or use an encoder of another store.normalise"
+        )
     done = Embedded(out)
     say(f"reading {found[0].name} ..." if len(found) == 1 else f"{len(found):,} recordings")
     readable = _readable(settings, root, found, done.skipped)
     first = next(readable, None)
     if first is None:
         raise DeapsError("\n".join(["no recording could be read:", *done.skipped]))
-    loaded = _load(settings, encoder, about.encoder, say)
+    loaded = _load(settings, encoder, about, say)
     bar = _progress("embedding: recordings" if len(found) > 1 else "embedding: windows", len(found))
     with writing_embeddings(out, about) as writer, bar:
         for recording, raw, processed in chain((first,), readable):

@@ -97,7 +97,7 @@ class _Found:
 def show(
     settings: Settings,
     what: str,
-    encoder: Path | None,
+    encoder: Path | str | None,
     out: Path | None,
     *,
     files: bool = True,
@@ -134,7 +134,7 @@ def list_recordings(root: Path) -> list[dict[str, Any]]:
 
 
 def _picture(
-    index: DuckDBPyConnection, root: Path, what: str, encoder: Path | None, files: bool
+    index: DuckDBPyConnection, root: Path, what: str, encoder: Path | str | None, files: bool
 ) -> Picture:
     if (match := _WINDOWS_OF.fullmatch(what)) and (
         found := _recordings(index, match["name"], "name")
@@ -164,7 +164,7 @@ def _night(
     index: DuckDBPyConnection,
     root: Path,
     found: _Found,
-    encoder: Path | None,
+    encoder: Path | str | None,
     *,
     with_embeddings: bool,
 ) -> Picture:
@@ -172,12 +172,20 @@ def _night(
         index,
         found.recording_id,
         title=found.title,
-        representation=encoder.parent.parent.name if encoder else "the shipped encoder",
-        embeddings=_embeddings(root, found, encoder) if with_embeddings else None,
+        representation=_representation(encoder) if with_embeddings else "",
+        embeddings=_embeddings(index, root, found, encoder) if with_embeddings else None,
     )
     title = f"{found.title}, visit {found.visit}"
     lines = partial(night_lines, page)
     return Picture(title, slug(found.name), partial(_night_drawing, page), lines)
+
+
+def _representation(encoder: Path | str | None) -> str:
+    if encoder is None:
+        return "the shipped encoder"
+    from deaps.models.encoder_file import encoder_name
+
+    return encoder_name(encoder)
 
 
 def _night_drawing(page: NightPage) -> Drawing:
@@ -186,13 +194,22 @@ def _night_drawing(page: NightPage) -> Drawing:
     return night_page_drawing(page)
 
 
-def _embeddings(root: Path, found: _Found, encoder: Path | None) -> NDArray[np.float32]:
+def _embeddings(
+    index: DuckDBPyConnection, root: Path, found: _Found, encoder: Path | str | None
+) -> NDArray[np.float32]:
     # Imported here: torch takes seconds, and pictures of windows need none of it.
     from deaps.embed import embed_windows
-    from deaps.models.encoder_file import load_encoder, normalisation_of
+    from deaps.models.encoder_file import (
+        encoder_file,
+        load_encoder,
+        normalisation_of,
+        require_chain_of_store,
+    )
 
-    windows = WindowStore(root, normalise=normalisation_of(encoder))
-    return embed_windows(load_encoder(encoder), windows.read_recording(found.recording_id))
+    file = encoder_file(encoder)
+    require_chain_of_store(file, index, found.dataset)
+    windows = WindowStore(root, normalise=normalisation_of(file))
+    return embed_windows(load_encoder(file), windows.read_recording(found.recording_id))
 
 
 def _windows(index: DuckDBPyConnection, root: Path, found: _Found, rows: list[int]) -> Picture:

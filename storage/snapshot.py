@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
+# Rows from before versions were kept are of the first one.
+_ALGORITHMS = """
+SELECT DISTINCT coalesce(algorithm_version, 1) FROM recordings
+WHERE status = 'ok' AND n_windows > 0 AND dataset = coalesce($dataset, dataset)
+"""
+
+
 class IndexMissingError(DeapsError):
     """No index is published where one is needed."""
 
@@ -169,6 +176,12 @@ def read_snapshot(connection: DuckDBPyConnection) -> Snapshot:
     values["versions"] = json.loads(values["versions"])
     values["skipped"] = tuple(values["skipped"])
     return Snapshot(**values)
+
+
+def read_algorithms(connection: DuckDBPyConnection, dataset: str | None = None) -> frozenset[int]:
+    """Return the versions of the signal chain that made the windows of an index, or a data set."""
+    rows = connection.execute(_ALGORITHMS, {"dataset": dataset}).fetchall()
+    return frozenset(version for (version,) in rows)
 
 
 def published_snapshot(root: Path | str) -> Snapshot | None:

@@ -7,7 +7,7 @@ getting representations that mean nothing.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,10 @@ VECTOR_KEY = "test_vector"
 TOLERANCE = 1e-5
 """By how much an encoder may miss its test vector: other processors add in another order."""
 
-_CHAIN = (
+CONTRACT_VERSION = 2
+"""Raise this when an older program would misread a contract; another key alone is no reason."""
+
+CHAIN = (
     "gaps bridged; resampled to 100 Hz by scipy.signal.resample_poly; Butterworth high-pass "
     "forward and backward; cut into windows from the start"
 )
@@ -34,20 +37,31 @@ _BEAT_WIDTH_S = 0.012
 _BEATS_S = np.arange(0.4, 10, 0.83)
 
 
+class ContractHead(BaseModel):
+    """The part of a contract that stays readable whatever later versions add or change."""
+
+    version: int
+
+
 class Contract(BaseModel):
     """What an encoder was trained on, as far as a user must do the same."""
 
-    model_config = ConfigDict(frozen=True)  # keys of later versions are left alone
+    model_config = ConfigDict(frozen=True)  # keys that it does not know are left alone
 
-    version: int = 2
+    version: int = CONTRACT_VERSION
     fs: int = FS
     window_samples: int = WINDOW_SAMPLES
-    chain: str = _CHAIN
+    chain: str = CHAIN
+    algorithms: tuple[int, ...] = (1,)
+    """Versions of the signal chain that made its windows; files without them are of the first."""
     highpass_hz: float
     highpass_order: int
     fix_polarity: bool
     leads: tuple[str, ...]
-    """Labels of the lead that was taken, the preferred first."""
+    """Labels that choose the lead of a file, such as an EDF, the preferred first. Data sets with
+    a lead of their own do not use them: ``channels`` has what was really read."""
+    channels: dict[str, tuple[str, ...]] | None = None
+    """Labels of the leads that it was trained on, by data set; None if they were not recorded."""
     normalise: Normalisation
     trained_on: str | None = None
     """Digest of the people and recordings; None if they were not recorded."""
@@ -59,6 +73,8 @@ class Contract(BaseModel):
         cls,
         settings: Mapping[str, Any],
         *,
+        channels: Mapping[str, tuple[str, ...]],
+        algorithms: tuple[int, ...],
         normalise: Normalisation,
         trained_on: str | None,
         synthetic: bool | None,
@@ -66,33 +82,57 @@ class Contract(BaseModel):
         """Return the contract of an encoder trained on a snapshot with these settings."""
         signal = settings["signal"]
         return cls(
+            algorithms=algorithms,
             highpass_hz=signal["highpass_hz"],
             highpass_order=signal["highpass_order"],
             fix_polarity=signal["fix_polarity"],
-            leads=tuple(signal["channels"]),
+            leads=(*signal["channels"], *signal.get("channels_add", ())),
+            channels=dict(channels),
             normalise=normalise,
             trained_on=trained_on,
             synthetic=synthetic,
         )
 
-    def contradictions(self, settings: Mapping[str, Any]) -> list[str]:
-        """Return what in a chain's settings contradicts it, a phrase each.
+    def unserved(self) -> list[str]:
+        """Return what in it this program never does, a phrase each."""
+        phrases = []
+        if (self.fs, self.window_samples) != (FS, WINDOW_SAMPLES):
+            phrases.append(
+                f"windows have {WINDOW_SAMPLES} samples at {FS} Hz, "
+                f"not {self.window_samples} at {self.fs} Hz"
+            )
+        if self.chain != CHAIN:
+            phrases.append(f"the signal chain is {CHAIN!r}, not {self.chain!r}")
+        return phrases
 
-        ``settings`` are those of a snapshot. Leads are no matter of contradiction: a user's own
-        recordings may name the same lead otherwise.
+    def contradictions(self, settings: Mapping[str, Any], algorithms: Collection[int]) -> list[str]:
+        """Return what in the chain that made windows contradicts it, a phrase each.
+
+        Leads are no matter of contradiction: a user's own recordings may name the same lead
+        otherwise. Nor is the normalisation: windows are normalised when they are read.
+
+        Parameters
+        ----------
+        settings
+            Of a snapshot.
+        algorithms
+            Versions of the signal chain that made the windows.
         """
         signal = settings["signal"]
-        found = [
+        others = [
             f"signal.{key} is {signal[key]}, not {getattr(self, key)}"
             for key in ("highpass_hz", "highpass_order", "fix_polarity")
             if signal[key] != getattr(self, key)
         ]
-        if (self.fs, self.window_samples) != (FS, WINDOW_SAMPLES):
-            found.append(
-                f"windows have {WINDOW_SAMPLES} samples at {FS} Hz, "
-                f"not {self.window_samples} at {self.fs} Hz"
+        if unlike := sorted(set(algorithms) - set(self.algorithms)):
+            others.append(
+                f"the signal chain's version is {_listed(unlike)}, not {_listed(self.algorithms)}"
             )
-        return found
+        return others + self.unserved()
+
+
+def _listed(versions: Collection[int]) -> str:
+    return " and ".join(map(str, versions))
 
 
 def reference_window() -> NDArray[np.float32]:
@@ -112,12 +152,23 @@ def make_vector(encoder: nn.Module) -> str:
 def miss(encoder: nn.Module, vector: str) -> float:
     """Return by how much an encoder misses a test vector: the largest difference."""
     given, expected = unpack_vector(vector)
-    return float(np.abs(_answer(encoder, given) - expected).max())
+    answer = _answer(encoder, given)
+    if answer.shape != expected.shape:
+        raise ValueError(f"the test vector has {expected.size} numbers, not {answer.size}")
+    return float(np.abs(answer - expected).max())
 
 
 def unpack_vector(vector: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the window, (1, 1000), and the representation, (1, d), of a test vector."""
+    """Return the window, (1, 1000), and the representation, (1, d), of a test vector.
+
+    Raises
+    ------
+    ValueError
+        If the text is no test vector.
+    """
     given, expected = (_unpacked(text) for text in vector.split())
+    if given.size != WINDOW_SAMPLES:
+        raise ValueError(f"the test window has {given.size} samples, not {WINDOW_SAMPLES}")
     return given.reshape(1, -1), expected.reshape(1, -1)
 
 

@@ -5,23 +5,33 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError, safe_open
 
 from deaps.method_registry import find_method
-from deaps.models.contract import CONTRACT_KEY, TOLERANCE, VECTOR_KEY, Contract, make_vector, miss
+from deaps.models.contract import (
+    CONTRACT_KEY,
+    CONTRACT_VERSION,
+    TOLERANCE,
+    VECTOR_KEY,
+    Contract,
+    ContractHead,
+    make_vector,
+    miss,
+)
 from deaps.models.encoder import Encoder
 from deaps.models.hub import HUB_PREFIX, WEIGHTS_NAME, fetch_from_hub
 from deaps.models.network import Network
 from storage.config import Normalisation
 from storage.errors import DeapsError
-from storage.snapshot import open_index, read_snapshot
+from storage.snapshot import open_index, read_algorithms, read_snapshot
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
     from torch import Tensor, nn
 
     from deaps.training.run_folder import Run
@@ -31,6 +41,8 @@ _LENGTH_BYTES = 8
 """A safetensors file starts with the length of its header, as a little-endian number."""
 
 _METADATA, _DIGEST = "__metadata__", "sha256"
+
+_NORMALISATIONS = TypeAdapter[Normalisation](Normalisation)
 
 SHIPPED = Path(__file__).parent / "pretrained" / "deaps-open"
 """The folder of the encoder that comes with the package."""
@@ -59,8 +71,11 @@ def contract_of(run: Run, trained_on: TrainedOn) -> Contract:
     """Return what the encoders of a run expect of their windows."""
     with open_index(run.index) as index:
         settings = read_snapshot(index).settings
+        windows = trained_on.windows_in(index)
     return Contract.of_snapshot(
         settings,
+        channels=windows.channels,
+        algorithms=windows.algorithms,
         normalise=run.plan.normalise,
         trained_on=trained_on.digest,
         synthetic=trained_on.synthetic,
@@ -147,43 +162,108 @@ def encoder_file(path: Path | str | None = None) -> Path:
     return found / WEIGHTS_NAME if found.is_dir() else found
 
 
+def encoder_name(path: Path | str | None = None) -> str:
+    """Return an encoder's name for people: on a hub, of its folder, or its run and step."""
+    if str(path).startswith(HUB_PREFIX):
+        return str(path)
+    file = encoder_file(path).absolute()
+    if file.name == WEIGHTS_NAME:
+        return file.parent.name
+    about = read_about(file)
+    return f"{about['run']} step {about['step']}" if about.get("run") else file.stem
+
+
 def read_contract(path: Path | str | None = None) -> Contract | None:
     """Return what an encoder expects of its windows; None of a file from before contracts.
 
     Raises
     ------
     EncoderFileError
-        If the contract cannot be read.
+        If the contract cannot be read, is of a later version, or contradicts the rest of the file.
     """
     file = encoder_file(path)
-    text = read_about(file).get(CONTRACT_KEY)
+    about = read_about(file)
+    if CONTRACT_KEY not in about:
+        return None
     try:
-        return None if text is None else Contract.model_validate_json(text)
-    except ValueError:
-        raise EncoderFileError(f"{file}: its contract cannot be read; copy it again") from None
+        _check_version(file, ContractHead.model_validate_json(about[CONTRACT_KEY]).version)
+        contract = Contract.model_validate_json(about[CONTRACT_KEY])
+    except ValidationError as error:
+        raise EncoderFileError(
+            f"{file}: its contract cannot be read ({_faults(error)}); copy it again"
+        ) from None
+    _check_agreement(file, about, contract)
+    return contract
+
+
+def _faults(error: ValidationError) -> str:
+    """Return which keys of a contract are wrong, and why."""
+    parts = [(*map(str, fault["loc"]), fault["msg"]) for fault in error.errors()]
+    return "; ".join(": ".join(part) for part in parts)
+
+
+def _check_version(file: Path, version: int) -> None:
+    if version != CONTRACT_VERSION:
+        raise EncoderFileError(
+            f"{file} has a contract of version {version}; this program reads version "
+            f"{CONTRACT_VERSION}. Install a version of deaps that reads it, or use another encoder"
+        )
+
+
+def _check_agreement(file: Path, about: dict[str, str], contract: Contract) -> None:
+    """Raise EncoderFileError if a file says one thing in its contract and another beside it."""
+    for key in ("normalise", "trained_on"):
+        if key in about and about[key] != getattr(contract, key):
+            raise EncoderFileError(
+                f"{file} contradicts itself: {key} is {about[key]!r}, but "
+                f"{getattr(contract, key)!r} in its contract; copy it again, or run deaps train"
+            )
 
 
 def normalisation_of(path: Path | str | None = None) -> Normalisation:
     """Return what the windows were normalised by that an encoder was trained on."""
-    normalise = read_about(encoder_file(path)).get("normalise", "recording")
-    return TypeAdapter[Normalisation](Normalisation).validate_python(normalise)
+    file = encoder_file(path)
+    contract = read_contract(file)
+    if contract is not None:
+        return contract.normalise
+    normalise = read_about(file).get("normalise", "recording")
+    try:
+        return _NORMALISATIONS.validate_python(normalise)
+    except ValueError:
+        allowed = ", ".join(get_args(Normalisation))
+        raise EncoderFileError(
+            f"{file} was trained on windows normalised by {normalise!r}; possible: {allowed}. "
+            "Use another encoder"
+        ) from None
 
 
-def require_chain(path: Path | str | None, settings: Mapping[str, Any]) -> None:
+def require_chain(
+    path: Path | str | None, settings: Mapping[str, Any], algorithms: Collection[int]
+) -> None:
     """Check that windows made with a snapshot's settings are what an encoder expects.
+
+    ``algorithms`` are the versions of the signal chain that made the windows.
 
     Raises
     ------
     EncoderFileError
         If they are not; the message names each setting.
     """
-    contract = read_contract(path)
-    found = contract.contradictions(settings) if contract else []
+    file = encoder_file(path)
+    contract = read_contract(file)
+    found = contract.contradictions(settings, algorithms) if contract else []
     if found:
         raise EncoderFileError(
-            f"{encoder_file(path)} was trained on other windows: {'; '.join(found)}. "
+            f"{file} was trained on other windows: {'; '.join(found)}. "
             "Use its settings, or train an encoder with yours"
         )
+
+
+def require_chain_of_store(
+    path: Path | str | None, index: DuckDBPyConnection, dataset: str | None = None
+) -> None:
+    """Check that the windows of a store, or of a data set in it, are what an encoder expects."""
+    require_chain(path, read_snapshot(index).settings, read_algorithms(index, dataset))
 
 
 def load_encoder(path: Path | str | None = None) -> Network:
@@ -191,13 +271,20 @@ def load_encoder(path: Path | str | None = None) -> Network:
 
     ``path`` is a file, a folder as model hubs lay it out, or ``hf://owner/name``; without it, it
     is the encoder that is shipped with the package. The encoder must reproduce the test vector in
-    its file.
+    its file. Whether your windows are filtered and normalised as it expects cannot be seen here;
+    ``deaps embed`` checks it.
+
+    Raises
+    ------
+    EncoderFileError
+        If the file was changed, or expects windows that this program does not make.
     """
     from safetensors.torch import load_file
 
     file = encoder_file(path)
     about = read_about(file)
     _check_digest(file)
+    _check_contract(file, about)
     network = _network(file, about)
     try:
         module = network(network.settings_type.model_validate_json(about["settings"]))
@@ -210,6 +297,23 @@ def load_encoder(path: Path | str | None = None) -> Network:
     return module.eval().requires_grad_(False)
 
 
+def _check_contract(file: Path, about: dict[str, str]) -> None:
+    """Raise EncoderFileError if an encoder expects what this program does not do."""
+    contract = read_contract(file)
+    if contract is None:
+        return
+    if unserved := contract.unserved():
+        raise EncoderFileError(
+            f"{file} expects other windows than this program makes: {'; '.join(unserved)}. Use the "
+            "version of deaps that trained it, or another encoder"
+        )
+    if VECTOR_KEY not in about:
+        raise EncoderFileError(
+            f"{file} has a contract but no test vector, so it cannot be checked; copy it again, or "
+            "run deaps train"
+        )
+
+
 def _check_vector(file: Path, about: dict[str, str], module: Network) -> None:
     """Raise EncoderFileError unless an encoder answers its test window as it did when written."""
     if CONTRACT_KEY not in about:
@@ -220,7 +324,10 @@ def _check_vector(file: Path, about: dict[str, str], module: Network) -> None:
         )
     if VECTOR_KEY not in about:
         return
-    missed_by = miss(module, about[VECTOR_KEY])
+    try:
+        missed_by = miss(module, about[VECTOR_KEY])
+    except ValueError as error:
+        raise EncoderFileError(f"{file}: its test vector cannot be read ({error})") from None
     if not missed_by <= TOLERANCE:
         raise EncoderFileError(
             f"{file} does not reproduce its test vector: it differs by {missed_by:.1e}, allowed is "

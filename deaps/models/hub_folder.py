@@ -34,6 +34,7 @@ encoder = deaps.load_encoder("this-folder")  # or hf://owner/name
 | file | `{weights}`, SHA-256 `{sha256}` |
 | input | (n, 1000): 10 s at 100 Hz; {chain} |
 | high-pass | {highpass} |
+| leads | {leads} |
 | normalised by | {normalise} |
 | run | `{run}`, step {step} |
 | trained on | digest `{trained_on}` |
@@ -88,8 +89,16 @@ def _card(about: dict[str, str], config: dict[str, Any], folder: Path) -> str:
         sha256=file_sha256(folder / WEIGHTS_NAME),
         chain=contract["chain"],
         highpass=f"{contract['highpass_hz']} Hz, order {contract['highpass_order']}",
+        leads=_leads(contract.get("channels")),
         normalise=contract["normalise"],
         run=about.get("run", "unknown"),
         step=about.get("step", "unknown"),
         trained_on=contract["trained_on"] or "not recorded",
     )
+
+
+def _leads(channels: dict[str, list[str]] | None) -> str:
+    """Return which leads an encoder was trained on, by data set."""
+    if not channels:
+        return "not recorded"
+    return "; ".join(f"{name}: {', '.join(read) or 'unnamed'}" for name, read in channels.items())

@@ -21,7 +21,7 @@ _TOLERANCE = 1e-4
 _WINDOWS_COMPARED = 5
 
 
-def export_onnx(encoder: Path | None, out: Path) -> float:
+def export_onnx(encoder: Path | str | None, out: Path) -> float:
     """Write an encoder as ONNX: ``windows`` (n, 1000) to ``representations`` (n, d).
 
     Returns the largest difference from torch on random windows.
@@ -32,7 +32,8 @@ def export_onnx(encoder: Path | None, out: Path) -> float:
         If that is more than 1e-4, or the packages for ONNX are not installed; nothing is written.
     """
     require_extra("onnx", "onnx", "onnxscript", "onnxruntime")
-    module = _Unchunked(load_encoder(encoder))
+    file = encoder_file(encoder)
+    module = _Unchunked(load_encoder(file))
     example = torch.randn(2, WINDOW_SAMPLES)
     out.parent.mkdir(parents=True, exist_ok=True)
     with replacing(out) as temporary, warnings.catch_warnings():
@@ -49,7 +50,7 @@ def export_onnx(encoder: Path | None, out: Path) -> float:
             verbose=False,
         )
         difference = _difference(module, temporary)
-        _check_vector(encoder, temporary)
+        _check_vector(file, temporary)
         if difference > _TOLERANCE:
             raise DeapsError(
                 f"the ONNX encoder differs from torch by {difference:.1e}; "
@@ -71,11 +72,11 @@ class _Unchunked(torch.nn.Module):
         return result
 
 
-def _check_vector(encoder: Path | str | None, path: Path) -> None:
+def _check_vector(encoder: Path, path: Path) -> None:
     """Refuse an ONNX file that does not reproduce the encoder's test vector."""
     import onnxruntime
 
-    vector = read_about(encoder_file(encoder)).get(VECTOR_KEY)
+    vector = read_about(encoder).get(VECTOR_KEY)
     if vector is None:
         return
     given, expected = unpack_vector(vector)

@@ -16,7 +16,8 @@ class GuardedPlans(NamedTuple):
 
     plans: dict[str, Plan]
     seen: dict[str, str]
-    """Benchmarks that test people seen in pre-training, as they declare; a sentence each."""
+    """Of benchmarks that test people who were seen in pre-training, as they declare, or may have
+    been, because an encoder's file does not say whom it has seen: a sentence each."""
     refused: dict[str, str]
 
 
@@ -24,7 +25,8 @@ def guard_plans(plans: Mapping[str, Plan], trained: Mapping[str, TrainedOn]) -> 
     """Return the benchmarks that test nobody whom some encoder was trained on, and the declared.
 
     ``trained`` says by representation whom it was trained on, over all its seeds. A benchmark is
-    refused as a whole: without one of the methods it would compare the others alone.
+    refused as a whole: without one of the methods it would compare the others alone. It is not
+    refused for an encoder of which nothing is recorded, but it says so.
     """
     guarded = GuardedPlans({}, {}, {})
     for name, plan in plans.items():
@@ -39,7 +41,22 @@ def guard_plans(plans: Mapping[str, Plan], trained: Mapping[str, TrainedOn]) -> 
                 f"refused, because {seen}. Test other people, or train on others "
                 "(sampling.datasets)"
             )
-    return guarded
+    return guarded._replace(seen=_with_unknown(guarded, trained))
+
+
+def _with_unknown(guarded: GuardedPlans, trained: Mapping[str, TrainedOn]) -> dict[str, str]:
+    """Return what is declared of the benchmarks, and of which encoders nothing is recorded."""
+    unknown = [name for name, trained_on in trained.items() if not trained_on.recorded]
+    if not unknown:
+        return guarded.seen
+    sentence = (
+        f"Whom {' and '.join(unknown)} was trained on is not recorded, so tested people may be "
+        "among them."
+    )
+    return {
+        name: f"{guarded.seen[name]} {sentence}" if name in guarded.seen else sentence
+        for name in guarded.plans
+    }
 
 
 def _seen(plan: Plan, trained: Mapping[str, TrainedOn]) -> str | None:

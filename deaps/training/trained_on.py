@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,20 +21,42 @@ from storage.digest import digest_of
 from storage.snapshot import open_index
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
     from numpy.typing import NDArray
 
 TRAINED_ON_NAME = "trained_on.json"
 _HASH_LENGTH = 12
 
-_NAMES = """
-SELECT r.dataset || '/' || r.subject AS subject, coalesce(s.content, '') AS content, d.synthetic
-FROM recordings r JOIN datasets d USING (dataset)
-LEFT JOIN (
-    SELECT recording_id, string_agg(sha256, ' ' ORDER BY path) AS content
-    FROM sources WHERE role = 'signal' GROUP BY recording_id
-) s USING (recording_id)
-WHERE list_contains($ids, r.recording_id)
+# Recordings with their person and the digest of their signals.
+_NAMED = """
+WITH named AS (
+    SELECT r.*, r.dataset || '/' || r.subject AS person, coalesce(s.content, '') AS content
+    FROM recordings r LEFT JOIN (
+        SELECT recording_id, string_agg(sha256, ' ' ORDER BY path) AS content
+        FROM sources WHERE role = 'signal' GROUP BY recording_id
+    ) s USING (recording_id)
+)
 """
+_NAMES = """
+SELECT person, content, synthetic FROM named JOIN datasets USING (dataset)
+WHERE list_contains($ids, recording_id)
+"""
+_WINDOWS_SEEN = """
+SELECT dataset, coalesce(list(DISTINCT channel ORDER BY channel) FILTER (channel IS NOT NULL), []),
+       list(DISTINCT coalesce(algorithm_version, 1))
+FROM named WHERE status = 'ok' AND person IN (SELECT unnest($subjects::VARCHAR[]))
+  AND (content = '' OR content IN (SELECT unnest($recordings::VARCHAR[])))
+GROUP BY dataset ORDER BY dataset
+"""
+
+
+class WindowsSeen(NamedTuple):
+    """How the windows of a training were made, beside the settings of its snapshot."""
+
+    channels: dict[str, tuple[str, ...]]
+    """Labels of the leads that were read, by data set."""
+    algorithms: tuple[int, ...]
+    """Versions of the signal chain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +71,8 @@ class TrainedOn:
     """Whether some of the data were synthetic; None where that was not recorded."""
     hashed: bool = False
     """Whether names and digests are given by their short hashes alone."""
+    recorded: bool = True
+    """Whether that is known; of an encoder whose file does not say, nobody is known."""
 
     def __or__(self, other: TrainedOn) -> TrainedOn:
         if self.hashed != other.hashed:
@@ -57,6 +82,7 @@ class TrainedOn:
             self.recordings | other.recordings,
             self.synthetic or other.synthetic,
             self.hashed,
+            self.recorded and other.recorded,
         )
 
     def as_hashes(self) -> TrainedOn:
@@ -66,7 +92,7 @@ class TrainedOn:
         subjects, recordings = (
             frozenset(map(short_hash, names)) for names in (self.subjects, self.recordings)
         )
-        return TrainedOn(subjects, recordings, self.synthetic, hashed=True)
+        return replace(self, subjects=subjects, recordings=recordings, hashed=True)
 
     def to_json(self) -> bytes:
         """Return the text of a run's file."""
@@ -77,6 +103,14 @@ class TrainedOn:
             "hashed": self.hashed,
         }
         return f"{json.dumps(values, indent=1)}\n".encode()
+
+    def windows_in(self, index: DuckDBPyConnection) -> WindowsSeen:
+        """Return how the index that it was drawn from says that its windows were made."""
+        names = {"subjects": [*self.subjects], "recordings": [*self.recordings]}
+        rows = index.execute(_NAMED + _WINDOWS_SEEN, names).fetchall()
+        channels = {dataset: tuple(read) for dataset, read, _ in rows}
+        algorithms = {version for *_, versions in rows for version in versions}
+        return WindowsSeen(channels, tuple(sorted(algorithms)))
 
     @property
     def digest(self) -> str:
@@ -141,17 +175,24 @@ def read_trained_on(run: Run) -> TrainedOn:
 
 
 def trained_on_of_file(encoder: Path) -> TrainedOn:
-    """Return whom the encoder in a file was trained on, as hashes; nobody if it does not say."""
+    """Return whom the encoder in a file was trained on, as hashes; warn if it does not say."""
     about = read_about(encoder)
     subjects, recordings = (
         frozenset(about.get(key, "").split()) for key in ("trained_subjects", "trained_recordings")
     )
-    return TrainedOn(subjects, recordings, hashed=True)
+    recorded = bool(subjects)
+    if not recorded:
+        warnings.warn(
+            f"{encoder} does not say whom it was trained on, so nobody can check whether they are "
+            "tested",
+            stacklevel=2,
+        )
+    return TrainedOn(subjects, recordings, hashed=True, recorded=recorded)
 
 
 def _named(recording_ids: NDArray[np.int32], index: Path) -> TrainedOn:
     with open_index(index) as connection:
-        rows = connection.execute(_NAMES, {"ids": recording_ids.tolist()}).fetchall()
+        rows = connection.execute(_NAMED + _NAMES, {"ids": recording_ids.tolist()}).fetchall()
     return TrainedOn(
         frozenset(subject for subject, _, _ in rows),
         frozenset(content for _, content, _ in rows if content),

@@ -48,7 +48,11 @@ Strict = Annotated[
 ]
 
 Encoder = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Encoder file (default: the shipped one).")
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Encoder file, folder, or hf://owner/name (default: the shipped one).",
+    ),
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the same as JSON.")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from deaps.evaluation import DatasetLabels
 from deaps.experiment import FinishedRun
-from deaps.models.encoder_file import encoder_file, require_chain
+from deaps.models.encoder_file import encoder_file, require_chain_of_store
 from deaps.probing.answer_files import files_to_embed
 from deaps.probing.answers import AnswerRequest, requests
 from deaps.probing.examples import Windows
@@ -26,7 +26,6 @@ from deaps.probing.representations import (
 from deaps.training.trained_on import TrainedOn, read_trained_on, trained_on_of_file
 from flows.experiment.state import ExperimentState
 from preprocessing.datasets import DATASETS
-from storage.snapshot import read_snapshot
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -92,7 +91,7 @@ def guarded_plans(
     plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots(), labels)
     trained = trained_on(state.finished)
     if settings.experiment.shipped:
-        require_chain(None, read_snapshot(index).settings)
+        require_chain_of_store(None, index)
         trained[SHIPPED_FLOOR] = trained_on_of_file(encoder_file())
     guarded = guard_plans(plans, trained)
     return guarded, not_run | guarded.refused

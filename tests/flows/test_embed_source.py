@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from deaps import Encoder
 from deaps.embedding_file import read_about
+from deaps.training.checkpoints import save_encoder
 from flows.config import load_settings
 from flows.embed_source import Embedded, default_out, embed_source
 from storage.digest import file_sha256
@@ -22,8 +24,6 @@ from tests.wfdb_files import write_record
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from deaps import Encoder
-
     path = tmp_path_factory.mktemp("encoder") / "mine.safetensors"
     write_encoder(path, Encoder())
     return path
@@ -72,6 +72,28 @@ def test_the_file_says_when_how_good_and_by_what(folder: Path, encoder: Path) ->
     assert (about["source"], about["encoder_sha256"]) == ("night.edf", file_sha256(encoder))
     assert (about["n_left_out"], about["left_out"]["flat"]) == (1, 1)
     assert str(done.counts) == "3 windows; left out 1 (1 flat)"
+
+
+@pytest.mark.parametrize("synthetic", [True, False, None])
+def test_the_file_says_whether_its_encoder_was_trained_on_synthetic_data(
+    folder: Path, *, synthetic: bool | None
+) -> None:
+    encoder = write_encoder(folder / "e.safetensors", Encoder(), synthetic=synthetic)
+    messages: list[str] = []
+    out = folder / "out.parquet"
+    embed_source(load_settings(), str(folder / "night.edf"), encoder, out, say=messages.append)
+    assert read_about(out)["trained"]["synthetic"] is synthetic
+    assert any("trained on synthetic data" in text for text in messages) is bool(synthetic)
+
+
+def test_an_encoder_without_a_contract_does_not_say_whether_its_data_were_synthetic(
+    folder: Path,
+) -> None:
+    path = folder / "e.safetensors"
+    save_encoder(path, Encoder(), {"architecture": "encoder", "settings": "{}"})
+    with pytest.warns(UserWarning, match="has no contract"):
+        embed(folder / "night.edf", folder / "out.parquet", path)
+    assert read_about(folder / "out.parquet")["trained"]["synthetic"] is None
 
 
 def test_rejected_windows_are_kept_with_their_flags_if_asked(folder: Path, encoder: Path) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from deaps import Encoder
 from deaps.report.theme import VARIABLES
 from flows.config import Settings
 from flows.show import list_recordings, show
@@ -15,6 +16,7 @@ from preprocessing.config import SynthSettings
 from preprocessing.synth import DATASETS
 from storage.errors import DeapsError
 from storage.layout import SYNTHETIC_NAME
+from tests.deaps.models.made_encoder import write_encoder
 from tests.flows.inline import run, settings_for
 
 
@@ -73,6 +75,12 @@ def test_what_is_not_there_is_refused_with_what_is(
 ) -> None:
     with pytest.raises(DeapsError, match=r"for example: shhs1-200001|its rows are 0 to 89"):
         show(settings, what, None, tmp_path / "x.png")
+
+
+def test_an_encoder_of_other_windows_draws_no_night(settings: Settings, tmp_path: Path) -> None:
+    encoder = write_encoder(tmp_path / "e.safetensors", Encoder(), highpass_hz=1.0)
+    with pytest.raises(DeapsError, match=r"signal\.highpass_hz is 0\.5, not 1\.0"):
+        show(settings, "shhs1-200001", encoder, tmp_path / "x.png")
 
 
 def test_another_format_is_refused(settings: Settings, tmp_path: Path) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from typer.testing import CliRunner
 
 import deaps
 from deaps.models.contract import (
+    CHAIN,
     CONTRACT_KEY,
     VECTOR_KEY,
     Contract,
@@ -28,20 +30,30 @@ from deaps.models.encoder import Encoder
 from deaps.models.encoder_file import (
     SHIPPED,
     EncoderFileError,
+    contract_of,
     encoder_bytes,
     load_encoder,
+    normalisation_of,
     read_about,
     read_contract,
     require_chain,
+    require_chain_of_store,
 )
 from deaps.models.hub import HubError
 from deaps.models.hub_folder import write_hub_folder
 from deaps.models.onnx_export import export_onnx
+from deaps.training.trained_on import TrainedOn
 from flows.cli import app
 from flows.config import load_settings
 from flows.ingest.publication import result_settings
+from preprocessing.config import ALGORITHM_VERSION
 from storage.errors import DeapsError
+from storage.schema import Status
+from storage.snapshot import open_index
+from tests.deaps.models.made_encoder import put_into_hub_cache
+from tests.deaps.training.training_store import make_run
 from tests.edf_files import beats, write_edf
+from tests.storage.made_store import make_row, publish_rows, write_recording
 
 FILE = SHIPPED / "model.safetensors"
 
@@ -54,6 +66,14 @@ def changed(folder: Path, **metadata: str | None) -> Path:
     path = folder / "encoder.safetensors"
     path.write_bytes(encoder_bytes(load_file(FILE), about))
     return path
+
+
+def with_terms(
+    folder: Path, *, about: Mapping[str, str | None] = MappingProxyType({}), **terms: object
+) -> Path:
+    """Return a copy of the shipped encoder with other terms in its contract."""
+    contract = json.loads(read_about(FILE)[CONTRACT_KEY]) | terms
+    return changed(folder, **{CONTRACT_KEY: json.dumps(contract), **about})
 
 
 def test_the_test_vector_holds_the_window_and_the_answer() -> None:
@@ -94,19 +114,110 @@ def test_a_file_without_a_contract_is_read_as_version_1_with_a_warning(tmp_path:
     window = torch.from_numpy(reference_window())
     assert torch.equal(encoder(window), load_encoder()(window))
     assert read_contract(path) is None
-    require_chain(path, result_settings(load_settings()))  # nothing is known, nothing contradicts
+    # Nothing is known, so nothing contradicts.
+    require_chain(path, result_settings(load_settings()), {ALGORITHM_VERSION})
+    assert normalisation_of(path) == "recording"
 
 
 def test_a_contract_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(EncoderFileError, match="its contract cannot be read"):
-        read_contract(changed(tmp_path, **{CONTRACT_KEY: '{"fs": "fast"}'}))
+    with pytest.raises(EncoderFileError, match=r"its contract cannot be read \(fs: .* integer"):
+        read_contract(with_terms(tmp_path, fs="fast"))
 
 
-def test_a_contract_of_a_later_version_with_more_keys_is_read(tmp_path: Path) -> None:
-    values = json.loads(read_about(FILE)[CONTRACT_KEY]) | {"version": 3, "colour": "red"}
-    contract = read_contract(changed(tmp_path, **{CONTRACT_KEY: json.dumps(values)}))
-    assert contract is not None
-    assert contract.version == 3
+def test_a_contract_that_is_no_contract_is_named(tmp_path: Path) -> None:
+    for text in ("{", "[]", '{"fs": 100}'):
+        with pytest.raises(EncoderFileError, match="its contract cannot be read"):
+            load_encoder(changed(tmp_path, **{CONTRACT_KEY: text}))
+
+
+def test_a_contract_with_more_keys_is_read(tmp_path: Path) -> None:
+    contract = read_contract(with_terms(tmp_path, colour="red"))
+    assert contract == read_contract()
+
+
+def test_a_contract_of_another_version_is_refused_whatever_is_in_it(tmp_path: Path) -> None:
+    words = "has a contract of version 99; this program reads version 2. Install a version of deaps"
+    for terms in ({}, {"fs": {"lead I": 500}}):
+        path = with_terms(tmp_path, version=99, **terms)
+        for read in (load_encoder, read_contract, normalisation_of):
+            with pytest.raises(EncoderFileError, match=words):
+                read(path)
+
+
+@pytest.mark.parametrize(
+    ("terms", "words"),
+    [
+        ({"fs": 250}, "windows have 1000 samples at 100 Hz, not 1000 at 250 Hz"),
+        ({"window_samples": 2500}, "windows have 1000 samples at 100 Hz, not 2500 at 100 Hz"),
+        ({"chain": "resampled by wishing"}, "the signal chain is 'gaps .*, not 'resampled by wish"),
+        ({"normalise": "patient"}, "normalise: Input should be 'recording', 'dataset' or 'window'"),
+        ({"normalise": "window"}, "normalise is 'recording', but 'window' in its contract"),
+        ({"trained_on": "abc"}, "trained_on is '28c7e.*', but 'abc' in its contract"),
+    ],
+)
+def test_terms_that_this_program_does_not_keep_are_refused(
+    tmp_path: Path, terms: dict[str, object], words: str
+) -> None:
+    path = with_terms(tmp_path, **terms)
+    with pytest.raises(EncoderFileError, match=words):
+        load_encoder(path)
+    with pytest.raises(EncoderFileError, match=words):
+        require_chain(path, result_settings(load_settings()), {ALGORITHM_VERSION})
+
+
+def test_the_contract_says_how_windows_are_normalised(tmp_path: Path) -> None:
+    path = with_terms(tmp_path, about={"normalise": None}, normalise="window")
+    assert normalisation_of(path) == "window"
+
+
+def test_an_unknown_normalisation_of_a_file_without_a_contract_is_refused(tmp_path: Path) -> None:
+    path = changed(tmp_path, **{CONTRACT_KEY: None, "normalise": "patient"})
+    with pytest.raises(EncoderFileError, match="possible: recording, dataset, window"):
+        normalisation_of(path)
+
+
+def test_a_contract_without_a_test_vector_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EncoderFileError, match="has a contract but no test vector"):
+        load_encoder(changed(tmp_path, **{VECTOR_KEY: None}))
+
+
+@pytest.mark.parametrize("vector", ["", "AAAA", "!!! !!!", "AAAAAA== AAAAAA=="])
+def test_a_test_vector_that_is_none_is_named(tmp_path: Path, vector: str) -> None:
+    with pytest.raises(EncoderFileError, match="its test vector cannot be read"):
+        load_encoder(changed(tmp_path, **{VECTOR_KEY: vector}))
+
+
+def test_a_test_vector_of_fewer_numbers_is_named(tmp_path: Path) -> None:
+    given, _ = read_about(FILE)[VECTOR_KEY].split()
+    with pytest.raises(EncoderFileError, match="the test vector has 1 numbers, not 128"):
+        load_encoder(changed(tmp_path, **{VECTOR_KEY: f"{given} AAAAAA=="}))
+
+
+def test_windows_of_another_version_of_the_chain_contradict(tmp_path: Path) -> None:
+    settings = result_settings(load_settings())
+    require_chain(None, settings, {1})
+    with pytest.raises(EncoderFileError, match="the signal chain's version is 2, not 1"):
+        require_chain(None, settings, {1, 2})
+    require_chain(with_terms(tmp_path, algorithms=[1, 2]), settings, {2})
+
+
+def test_windows_of_a_store_are_compared_by_data_set(tmp_path: Path) -> None:
+    rows = [
+        write_recording(tmp_path, make_row(dataset=dataset, algorithm_version=version))
+        for dataset, version in (("old", None), ("new", 2))
+    ]
+    publish_rows(tmp_path, rows)
+    with open_index(tmp_path) as index:
+        require_chain_of_store(None, index, "old")
+        for dataset in ("new", None):
+            with pytest.raises(EncoderFileError, match="the signal chain's version is 2, not 1"):
+                require_chain_of_store(None, index, dataset)
+
+
+def test_the_words_for_the_chain_are_those_of_its_version() -> None:
+    """Whoever raises ALGORITHM_VERSION says in CHAIN what changed, if windows did."""
+    assert ALGORITHM_VERSION == 1
+    assert "resample_poly; Butterworth high-pass forward and backward" in CHAIN
 
 
 @pytest.mark.parametrize(
@@ -132,8 +243,8 @@ def test_windows_of_another_length_or_rate_contradict() -> None:
     assert contract is not None
     other = contract.model_copy(update={"fs": 250})
     settings = result_settings(load_settings())
-    assert contract.contradictions(settings) == []
-    assert other.contradictions(settings) == [
+    assert contract.contradictions(settings, {1}) == []
+    assert other.contradictions(settings, {1}) == [
         "windows have 1000 samples at 100 Hz, not 1000 at 250 Hz"
     ]
 
@@ -142,7 +253,42 @@ def test_other_leads_do_not_contradict() -> None:
     contract = read_contract()
     assert contract is not None
     settings = result_settings(load_settings(overrides=['signal.channels=["MY LEAD"]']))
-    assert contract.contradictions(settings) == []
+    assert contract.contradictions(settings, {1}) == []
+
+
+def test_a_contract_has_the_leads_of_just_the_recordings_that_were_trained_on(
+    tmp_path: Path,
+) -> None:
+    leads = {"afpdb/n01": "ECG0", "cpsc2021/1a": "II", "cpsc2021/1b": "I", "cpsc2021/2": "V1"}
+    rows = [
+        make_row(name, dataset, channel=channel, subject=name[:1], algorithm_version=2)
+        for (dataset, name), channel in ((key.split("/"), lead) for key, lead in leads.items())
+    ]
+    rows.append(make_row("1c", "cpsc2021", subject="1", channel="V5"))  # no window is usable
+    rows.append(replace(rows[1], name="1d", status=Status.QUARANTINED, channel="V2"))
+    publish_rows(tmp_path, [write_recording(tmp_path, row) for row in rows])
+    seen = rows[:3]
+    trained_on = TrainedOn(
+        frozenset(f"{row.dataset}/{row.subject}" for row in seen),
+        frozenset(str(row.digest) for row in seen),
+    )
+    contract = contract_of(make_run(tmp_path), trained_on)
+    assert contract.channels == {"afpdb": ("ECG0",), "cpsc2021": ("I", "II")}
+    assert contract.algorithms == (2,)
+
+
+def test_the_leads_of_the_shipped_encoder_were_not_recorded() -> None:
+    contract = read_contract()
+    assert contract is not None
+    assert contract.channels is None
+
+
+def test_the_card_of_a_hub_folder_names_the_leads(tmp_path: Path) -> None:
+    path = with_terms(tmp_path, channels={"afpdb": ["ECG0"], "cpsc2021": ["I", "II"]})
+    card = (write_hub_folder(path, tmp_path / "mine") / "README.md").read_text()
+    assert "| leads | afpdb: ECG0; cpsc2021: I, II |" in card
+    card = (write_hub_folder(None, tmp_path / "shipped") / "README.md").read_text()
+    assert "| leads | not recorded |" in card
 
 
 def test_torch_and_onnx_reproduce_the_vector_within_a_hundred_thousandth(tmp_path: Path) -> None:
@@ -181,16 +327,7 @@ def test_an_encoder_without_a_contract_gets_no_hub_folder(tmp_path: Path) -> Non
 def test_an_encoder_of_a_hub_is_found_in_its_cache_without_a_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    constants = pytest.importorskip("huggingface_hub.constants")
-    commit = "0" * 40
-    repository = tmp_path / "models--lab--ecg"
-    snapshot = repository / "snapshots" / commit
-    snapshot.mkdir(parents=True)
-    shutil.copyfile(FILE, snapshot / "model.safetensors")
-    (repository / "refs").mkdir()
-    (repository / "refs" / "main").write_text(commit)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    put_into_hub_cache(tmp_path, monkeypatch)
     window = torch.from_numpy(reference_window())
     assert torch.equal(deaps.load_encoder("hf://lab/ecg")(window), load_encoder()(window))
     assert torch.equal(deaps.load_encoder("hf://lab/ecg@main")(window), load_encoder()(window))

@@ -64,7 +64,8 @@ def make_labelled_store(root: Path) -> Path:
         sex = Sex.MALE if i % 2 else Sex.FEMALE
         for visit in (1, 2):
             name = f"shhs{visit}-{i:03d}"
-            rows.append(recording(root, "shhs", name, 4, subject=f"{i:03d}", visit=visit, sex=sex))
+            facts = {"subject": f"{i:03d}", "visit": visit, "sex": sex, "channel": "ECG"}
+            rows.append(recording(root, "shhs", name, 4, **facts))
     for i in range(60):
         split = "validation" if i < 12 else "train"
         rows.append(

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from deaps import Encoder
 from deaps.config import BenchmarkSettings
 from deaps.evaluation import DatasetLabels
-from deaps.models.encoder_file import read_about
+from deaps.models.encoder_file import read_about, read_contract
 from deaps.probing.plan import Plan, plan_benchmarks
 from deaps.probing.pretraining_guard import guard_plans
 from deaps.train import train_run
@@ -25,6 +26,7 @@ from deaps.training.trained_on import (
 from flows.config import load_settings
 from flows.experiment.plan import training_plan
 from storage.snapshot import open_index
+from tests.deaps.models.made_encoder import write_encoder
 from tests.deaps.probing.labelled_store import make_labelled_store
 
 NOBODY = TrainedOn(frozenset(), frozenset())
@@ -80,6 +82,38 @@ def test_people_in_an_encoders_file_are_found_by_their_hashes(run: Run) -> None:
     somebody, something = min(kept.subjects), min(kept.recordings)
     assert in_file.shared_subjects([somebody, "shhs/nobody"]) == {somebody}
     assert in_file.shared_recordings([something, "0" * 64]) == {something}
+
+
+def test_a_file_that_does_not_say_whom_it_has_seen_is_a_warning(tmp_path: Path) -> None:
+    path = write_encoder(tmp_path / "e.safetensors", Encoder())
+    with pytest.warns(UserWarning, match="does not say whom it was trained on"):
+        seen = trained_on_of_file(path)
+    assert not seen.recorded
+    assert not (seen | NOBODY).recorded
+
+
+def test_a_file_that_says_whom_it_has_seen_is_none(run: Run) -> None:
+    (*_, (_, path)) = encoder_files(run.folder)
+    assert trained_on_of_file(path).recorded
+
+
+def test_every_benchmark_says_of_which_encoder_nothing_is_recorded(
+    plans: dict[str, Plan], run: Run
+) -> None:
+    unknown = TrainedOn(frozenset(), frozenset(), hashed=True, recorded=False)
+    guarded = guard_plans(plans, {"pclr": read_trained_on(run), "shipped": unknown})
+    sentence = "Whom shipped was trained on is not recorded, so tested people may be among them."
+    assert guarded.seen.keys() == guarded.plans.keys() == plans.keys()
+    assert guarded.seen["afib-loo"] == sentence
+    assert guarded.seen["gender"].endswith(f"the benchmark declares it. {sentence}")
+
+
+def test_an_encoders_contract_has_the_leads_that_it_was_trained_on(run: Run) -> None:
+    (*_, (_, path)) = encoder_files(run.folder)
+    contract = read_contract(path)
+    assert contract is not None
+    assert contract.channels == {"shhs": ("ECG",)}
+    assert (contract.algorithms, contract.leads) == ((1,), ("ECG",))
 
 
 def test_a_benchmark_that_tests_trained_people_is_refused(plans: dict[str, Plan]) -> None:

@@ -22,6 +22,8 @@ from typer.testing import CliRunner, Result
 
 from deaps import Encoder
 from deaps.embed import embed_windows
+from deaps.embedding_file import read_about
+from deaps.models.encoder_file import SHIPPED
 from deaps.train import train_run
 from deaps.training.device import DeviceError, autocast_type, available_devices, choose_device
 from deaps.training.metrics import read_metrics
@@ -34,9 +36,10 @@ from flows.train import train_to_publication
 from preprocessing.chain import process
 from preprocessing.config import QualitySettings, SignalSettings
 from preprocessing.datasets.folder import read_file
+from storage.digest import file_sha256
 from storage.snapshot import IndexVersionError
 from storage.window_store import WindowStore
-from tests.deaps.models.made_encoder import write_encoder
+from tests.deaps.models.made_encoder import put_into_hub_cache, write_encoder
 from tests.deaps.training.training_store import make_run, make_training_store
 from tests.edf_files import beats, write_edf
 from tests.flows.prefect_processes import wait_for
@@ -104,6 +107,46 @@ def test_embed_normalises_as_the_encoder_was_trained(tmp_path: Path) -> None:
     windows -= windows.mean(axis=1, keepdims=True)
     windows /= windows.std(axis=1, keepdims=True)
     np.testing.assert_allclose(found["window"], embed_windows(module, windows), atol=1e-5)
+
+
+def test_embed_takes_an_encoder_of_a_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_into_hub_cache(tmp_path / "cache", monkeypatch)
+    edf = write_edf(tmp_path / "my.edf", {"ECG": beats(30)})
+    out = tmp_path / "out.parquet"
+    result = deaps("embed", str(edf), "--encoder", "hf://lab/ecg@main", "--out", str(out))
+    assert result.exit_code == 0, result.output
+    assert set(pq.read_table(out)["encoder"].to_pylist()) == {"hf://lab/ecg@main"}
+    assert read_about(out)["encoder_sha256"] == file_sha256(SHIPPED / "model.safetensors")
+
+
+def test_export_takes_an_encoder_of_a_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_into_hub_cache(tmp_path / "cache", monkeypatch)
+    result = deaps("export", str(tmp_path / "mine"), "--encoder", "hf://lab/ecg")
+    assert result.exit_code == 0, result.output
+    expected = file_sha256(SHIPPED / "model.safetensors")
+    assert file_sha256(tmp_path / "mine" / "model.safetensors") == expected
+
+
+def test_an_encoder_that_the_hub_does_not_have_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_into_hub_cache(tmp_path / "cache", monkeypatch)
+    for command in (["embed", str(tmp_path)], ["export", str(tmp_path / "mine")]):
+        result = deaps(*command, "--encoder", "hf://lab/other")
+        assert result.exit_code == 2
+        assert "hf://lab/other: the hub did not give" in " ".join(result.output.split())
+
+
+def test_embed_of_a_file_refuses_an_encoder_of_windows_normalised_by_data_set(
+    tmp_path: Path,
+) -> None:
+    edf = write_edf(tmp_path / "my.edf", {"ECG": beats(30)})
+    encoder = write_encoder(tmp_path / "e.safetensors", Encoder(), normalise="dataset")
+    out = tmp_path / "out.parquet"
+    result = deaps("embed", str(edf), "--encoder", str(encoder), "--out", str(out))
+    assert result.exit_code == 2
+    assert "expects windows normalised by their data set" in " ".join(result.output.split())
+    assert not out.exists()
 
 
 def test_embed_without_a_file_or_data_set_says_so(encoder: Path) -> None:
