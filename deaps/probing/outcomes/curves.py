@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from deaps import evaluation
 from deaps.probing.few_labels import curve
-from deaps.probing.outcomes.figures import COMPARED, Contestant, is_reported
+from deaps.probing.outcomes.contest import Contestant
+from deaps.probing.outcomes.figures import COMPARED, is_reported
 from deaps.probing.plan import Plan
 from deaps.probing.statistics.fold_tallies import tally_folds
 from deaps.probing.statistics.tally import Averaged, Tally

@@ -11,8 +11,9 @@ from deaps import evaluation
 from deaps.evaluation import RepresentationRole
 from deaps.experiment import Experiment
 from deaps.probing.answers import AnswersByKey
+from deaps.probing.outcomes.contest import Contestant, Family
 from deaps.probing.outcomes.curves import few_label_curves
-from deaps.probing.outcomes.figures import COMPARED, BenchmarkFigures, Contestant, Family
+from deaps.probing.outcomes.figures import COMPARED, BenchmarkFigures
 from deaps.probing.plan import Plan
 from deaps.probing.probes import PROBES, Answers
 from deaps.probing.representations import FLOOR_NAMES, RR_FLOOR, joined_name

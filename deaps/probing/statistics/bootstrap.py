@@ -27,8 +27,10 @@ that little is ever found; so the variance over seeds is pooled over the methods
 sum of their k - 1. A method whose own runs differ more counts with its own variance:
 V**2 = max(own, pooled). Runs also differ because each errs on other people; that part is in the
 draws of people already and is taken out of V**2. A method with one run borrows the pooled
-variance. What has no seed (RR numbers, classical features) has V = 0. If no method has two runs,
-nothing is known of the seeds, and the interval is one over people alone: its `Scope` says so.
+variance. So does what is no method of its own, such as a method with other features beside it,
+whose runs would count twice (`Method.pooled`). What has no seed (RR numbers, classical features)
+has V = 0. If no method has two runs, nothing is known of the seeds, and the interval is one over
+people alone: its `Scope` says so.
 
 **Several rivals.** Five intervals at 95 % give a false alarm in one experiment of eight.
 `widen_for_family` widens them step by step, just enough (Romano and Wolf, 2005): each draw's
@@ -93,6 +95,8 @@ class Method:
     """One for each seed."""
     seeded: bool = True
     """False for what comes out the same every time, such as the RR numbers."""
+    pooled: bool = True
+    """False for what borrows the pooled variance over seeds without adding to it."""
 
 
 class Interval(NamedTuple):
@@ -137,7 +141,7 @@ def draw_figures(methods: Sequence[Method], *, draws: int, seed: int = 0) -> dic
     """
     weights = subject_weights(_check(methods), draws, seed)
     resampled = [_resample(method, weights) for method in methods]
-    shared = pooled_variance([r.luck for m, r in zip(methods, resampled, strict=True) if m.seeded])
+    shared = _shared_variance(methods, [r.luck for r in resampled])
     spread = _spread_draws(shared.freedom, draws, seed)
     return {
         m.name: _draw_figure(m, r, shared, spread * _luck_draws(m.name, draws, seed))
@@ -233,6 +237,13 @@ def _resample(method: Method, weights: Floats) -> _Resampled:
         raise ValueError(f"the metric of {method.name!r} is undefined in some run: {by_run}")
     drawn = np.stack([run.values(weights) for run in method.runs], axis=1)
     return _Resampled(by_run, drawn.mean(axis=1), own_variance(by_run, drawn), weights.shape[1])
+
+
+def _shared_variance(methods: Sequence[Method], lucks: Sequence[SeedVariance]) -> SeedVariance:
+    """Return the variance of those who are pooled; where these have one run each, of all."""
+    seeded = [(m.pooled, luck) for m, luck in zip(methods, lucks, strict=True) if m.seeded]
+    of_pooled = pooled_variance([luck for pooled, luck in seeded if pooled])
+    return of_pooled if of_pooled.freedom else pooled_variance([luck for _, luck in seeded])
 
 
 def _draw_figure(

@@ -20,6 +20,8 @@ from deaps.probing.statistics.bootstrap import (
 from deaps.probing.statistics.sign_flips import PermutationTest, holm, sign_flip_test, smallest_p
 
 ALPHA = 0.05
+FLIPS = 9_999
+"""Patterns of signs drawn where there are too many to try all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ def compare(
     rivals: Sequence[str] | None = None,
     bounds: tuple[float, float] = (-np.inf, np.inf),
     draws: int = 1000,
-    flips: int = 9_999,
+    flips: int = FLIPS,
     seed: int = 0,
 ) -> Comparison:
     """Return the figures of all methods, and the reference's differences to its rivals.
@@ -147,7 +149,7 @@ def differences_to(
     *,
     reference: str,
     rivals: Sequence[str],
-    flips: int = 9_999,
+    flips: int = FLIPS,
     seed: int = 0,
 ) -> tuple[Difference, ...]:
     """Return the reference's differences to some rivals, who are one family.

@@ -15,8 +15,9 @@ from deaps.config import BenchmarkSettings
 from deaps.evaluation import BenchmarkFacts, RepresentationRole, Score
 from deaps.probing.examples import Examples, Fold
 from deaps.probing.few_labels import nested_draws
+from deaps.probing.outcomes.contest import Contestant, Family
 from deaps.probing.outcomes.curves import few_label_curves
-from deaps.probing.outcomes.figures import BenchmarkFigures, Contestant, Family
+from deaps.probing.outcomes.figures import BenchmarkFigures
 from deaps.probing.plan import Plan, majority_accuracy
 from deaps.probing.probes import Answers
 from tests.deaps.probing.labelled_store import made_examples
@@ -222,6 +223,22 @@ def test_a_floors_luck_does_not_widen_the_interval_of_a_method() -> None:
     wild = Contestant("random", "floor", (truth, random_run(21)))
     beside = BenchmarkFigures(PLAN, [Contestant("own", "method", tuple(steady)), wild])
     assert beside.outcome("own").scores[0] == alone.outcome("own").scores[0]
+
+
+def with_lucky_variants(*variants: tuple[str, RepresentationRole]) -> BenchmarkFigures:
+    """Two methods whose runs are alike, and variants whose runs are far apart."""
+    truth = [answers(EXAMPLES.labels[fold.test].astype(np.int64)) for fold in PLAN.folds]
+    made = [Contestant(n, "method", (random_run(s),) * 3) for n, s in (("own", 20), ("other", 21))]
+    made += [Contestant(n, role, (truth, random_run(22), random_run(23))) for n, role in variants]
+    return BenchmarkFigures(PLAN, made)
+
+
+@pytest.mark.parametrize("role", ["joined", "ablation", "trial"])
+def test_only_trainings_of_methods_tell_the_luck_of_a_seed(role: RepresentationRole) -> None:
+    alone, beside = with_lucky_variants(), with_lucky_variants(("variant", role))
+    assert beside.outcome("own").scores == alone.outcome("own").scores
+    third = with_lucky_variants(("variant", "method"))
+    assert third.outcome("own").scores != alone.outcome("own").scores
 
 
 def test_curves_are_means_over_draws_and_seeds() -> None:
