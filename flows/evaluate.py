@@ -150,6 +150,7 @@ def figures(
     judge = Judge(experiment, settings.experiment.reference, settings.benchmarks.probes)
     by_benchmark = judge.figures(plans, answers)
     benchmarks = with_figures(described, by_benchmark, judge, answers)
+    few_labels = judge.few_labels(plans, answers)
     exhibits = ExhibitMaker(
         index,
         WindowStore(settings.store.root, normalise=settings.store.normalise),
@@ -170,7 +171,8 @@ def figures(
         synthetic=synthetic_datasets(index),
         representations=with_joined(trained, judge.reference, benchmarks),
         benchmarks=benchmarks,
-        few_labels=judge.curves(plans, answers),
+        few_labels=few_labels.curves,
+        few_label_comparisons=few_labels.comparisons,
         ranks=ranks(by_benchmark, experiment.methods()),
         ablations=trained_ablations(experiment.ablations, state.first_runs),
         trials=trial_records(experiment, benchmarks),

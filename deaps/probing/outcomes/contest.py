@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from deaps import evaluation
 from deaps.config import BenchmarkSettings
 from deaps.evaluation import ComparisonFamily, RepresentationRole
 from deaps.probing.probes import Answers
 from deaps.probing.statistics.bootstrap import DrawnFigure, Method, draw_figures
-from deaps.probing.statistics.comparison import FLIPS, Difference, differences_to
+from deaps.probing.statistics.comparison import FLIPS, Difference, differences_to, figure_of
 from deaps.probing.statistics.sign_flips import smallest_p
 from deaps.probing.statistics.tally import Tally
 
@@ -73,6 +75,15 @@ def draw_contest(
     for together in filter(None, (trained, floors)):
         drawn |= draw_figures(together, draws=settings.bootstrap, seed=settings.seed)
     return {name: (method, drawn[name]) for name, method in methods.items()}
+
+
+def interval_fields(contest: Contest, name: str, metric: str) -> dict[str, object]:
+    """Return ``low``, ``high`` and ``scope`` of a figure's record; nothing where none was drawn."""
+    if name not in contest or not np.isfinite(contest[name][1].draws).any():
+        return {}
+    lowest = -1.0 if metric == "kappa" else 0.0
+    figure = figure_of(name, contest[name][1], (lowest, 1.0))
+    return {"low": figure.low, "high": figure.high, "scope": figure.scope.value}
 
 
 def compare_family(

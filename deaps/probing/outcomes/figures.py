@@ -15,9 +15,9 @@ from deaps.probing.outcomes.contest import (
     Family,
     compare_family,
     draw_contest,
+    interval_fields,
 )
 from deaps.probing.plan import Plan
-from deaps.probing.statistics.comparison import figure_of
 from deaps.probing.statistics.fold_tallies import tally_folds
 from deaps.probing.statistics.tally import Tally
 
@@ -93,13 +93,7 @@ class BenchmarkFigures:
             n=self._behind(name, metric),
             by_seed=by_seed,
         )
-        contest = self._contests[metric]
-        if name not in contest or not np.isfinite(contest[name][1].draws).any():
-            return bare
-        lowest = -1.0 if metric == "kappa" else 0.0
-        figure = figure_of(name, contest[name][1], (lowest, 1.0))
-        interval = {"low": figure.low, "high": figure.high, "scope": figure.scope.value}
-        return bare.model_copy(update=interval)
+        return bare.model_copy(update=interval_fields(self._contests[metric], name, metric))
 
     def _confusion(self, contestant: Contestant) -> NDArray[np.int64]:
         examples, n_classes = self.plan.examples, len(self.plan.benchmark.classes)

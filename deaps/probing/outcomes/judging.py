@@ -12,7 +12,7 @@ from deaps.evaluation import RepresentationRole
 from deaps.experiment import Experiment
 from deaps.probing.answers import AnswersByKey
 from deaps.probing.outcomes.contest import Contestant, Family
-from deaps.probing.outcomes.curves import few_label_curves
+from deaps.probing.outcomes.curves import FewLabelFigures, few_label_figures
 from deaps.probing.outcomes.figures import COMPARED, BenchmarkFigures
 from deaps.probing.plan import Plan
 from deaps.probing.probes import PROBES, Answers
@@ -76,16 +76,18 @@ class Judge:
             ]
         return tuple(records)
 
-    def curves(
-        self, plans: Mapping[str, Plan], answers: AnswersByKey
-    ) -> tuple[evaluation.FewLabelCurve, ...]:
-        """Return the few-label curves of methods and floors."""
-        curves: list[evaluation.FewLabelCurve] = []
+    def few_labels(self, plans: Mapping[str, Plan], answers: AnswersByKey) -> FewLabelFigures:
+        """Return the few-label curves of methods and floors, and the reference's differences."""
+        families = [family for family in self.families() if family.name in ("methods", "floors")]
+        found = []
         for name, plan in plans.items():
             compared = self._contestants(answers, name, self.probes[0], few_labels=True)
             shown = [c for c in compared if c.role in ("method", "floor")]
-            curves += few_label_curves(plan, shown)
-        return tuple(curves)
+            found.append(few_label_figures(plan, shown, families))
+        return FewLabelFigures(
+            tuple(curve for each in found for curve in each.curves),
+            tuple(comparison for each in found for comparison in each.comparisons),
+        )
 
     def _contestants(
         self, answers: AnswersByKey, benchmark: str, probe: str, *, few_labels: bool = False

@@ -174,6 +174,36 @@ def test_a_difference_that_counts_is_marked_with_its_interval_and_p(
     ]
 
 
+def test_few_label_curves_have_a_table_of_differences_at_every_number_of_people(
+    evaluation: Evaluation, sections: Sequence[Section]
+) -> None:
+    differences = table(sections, "table-few-label-differences-challenge2017-accuracy")
+    assert [body.title for body in differences.bodies] == [
+        "Other methods: DEAPS less",
+        "Floors: DEAPS less",
+    ]
+    cells = rows(differences)["TF-C"].cells
+    compared = [
+        each
+        for each in evaluation.few_label_comparisons
+        if (each.comparison.family, each.comparison.metric) == ("methods", "accuracy")
+    ]
+    assert differences.groups[0].columns == tuple(f"{each.people}" for each in compared)
+    for cell, each in zip(cells, compared, strict=True):
+        difference = each.comparison.difference("tf-c")
+        assert difference is not None
+        assert cell.text == f"{100 * difference.value:+.1f}" + " ✓" * difference.counts
+        assert cell.note.startswith("[")
+    assert "draws of the annotated people, and seeds" in differences.notes[0]
+
+
+def test_curves_without_comparisons_have_no_table_of_differences(evaluation: Evaluation) -> None:
+    bare = report_sections(evaluation.model_copy(update={"few_label_comparisons": ()}))
+    ids = {part.id for part in all_parts(bare) if isinstance(part, Table)}
+    assert "table-few-labels-challenge2017-accuracy" in ids
+    assert not [name for name in ids if name.startswith("table-few-label-differences")]
+
+
 def test_what_was_seen_in_pre_training_is_marked_in_the_table(sections: Sequence[Section]) -> None:
     summary = table(sections, "table-accuracy-1")
     assert "Sex, five folds †" in [group.title for group in summary.groups]
