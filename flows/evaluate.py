@@ -13,7 +13,7 @@ from deaps.data_part import DataPart
 from deaps.evaluation import BenchmarkRecord, DatasetLabels, Evaluation, Provenance, Stage
 from deaps.exhibits.collection import ExhibitMaker
 from deaps.probing.answers import AnswersByKey
-from deaps.probing.outcomes.judging import Judge, accuracies_by_step, ranks
+from deaps.probing.outcomes.judging import Judge, ranks
 from deaps.probing.outcomes.records import (
     accuracy_table,
     benchmark_records,
@@ -161,7 +161,7 @@ def figures(
         seed=settings.benchmarks.seed,
     ).make(
         state.first_runs,
-        accuracies_by_step(plans, answers, {f.representation: f.seed for f in drawn}),
+        judge.accuracies_by_step(plans, answers, {f.representation: f.seed for f in drawn}),
     )
     trained = representation_records(experiment, state.finished, inputs.files)
     return Evaluation(

@@ -89,6 +89,24 @@ class Judge:
             tuple(comparison for each in found for comparison in each.comparisons),
         )
 
+    def accuracies_by_step(
+        self,
+        plans: Mapping[str, Plan],
+        answers: AnswersByKey,
+        seeds: Mapping[str, int | None],
+    ) -> dict[tuple[str, str], dict[int | None, float]]:
+        """Return the accuracy at each step, the last being None, by representation and benchmark.
+
+        Of each representation one seed is followed, with the first probe.
+        """
+        found: dict[tuple[str, str], dict[int | None, float]] = {}
+        for key, given in answers.items():
+            followed = not key.few_labels and seeds.get(key.representation, key.seed) == key.seed
+            if followed and key.probe == self.probes[0]:
+                by_step = found.setdefault((key.representation, key.benchmark), {})
+                by_step[key.step] = _accuracy(plans[key.benchmark], given)
+        return {pair: by_step for pair, by_step in found.items() if len(by_step) > 1}
+
     def _contestants(
         self, answers: AnswersByKey, benchmark: str, probe: str, *, few_labels: bool = False
     ) -> list[Contestant]:
@@ -119,22 +137,6 @@ def runs_by_seed(
         if (key.benchmark, key.probe, key.few_labels, key.step) == wanted:
             runs.setdefault(key.representation, {})[key.seed] = given
     return runs
-
-
-def accuracies_by_step(
-    plans: Mapping[str, Plan], answers: AnswersByKey, seeds: Mapping[str, int | None]
-) -> dict[tuple[str, str], dict[int | None, float]]:
-    """Return the accuracy at each step, the last being None, by representation and benchmark.
-
-    Of each representation one seed is followed.
-    """
-    found: dict[tuple[str, str], dict[int | None, float]] = {}
-    for key, given in answers.items():
-        followed = not key.few_labels and seeds.get(key.representation, key.seed) == key.seed
-        if followed and (key.step is not None or key.probe == next(iter(PROBES))):
-            by_step = found.setdefault((key.representation, key.benchmark), {})
-            by_step.setdefault(key.step, _accuracy(plans[key.benchmark], given))
-    return {pair: by_step for pair, by_step in found.items() if len(by_step) > 1}
 
 
 def ranks(

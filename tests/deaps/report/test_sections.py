@@ -211,6 +211,21 @@ def test_what_was_seen_in_pre_training_is_marked_in_the_table(sections: Sequence
     assert "12 of 23" in table(sections, "table-gender").notes[-1]
 
 
+def test_tables_name_the_seeds_that_are_missing(evaluation: Evaluation) -> None:
+    representations = tuple(
+        entry.model_copy(update={"runs": entry.runs[:2], "missing_seeds": (2, 3)})
+        if entry.name == "byol"
+        else entry
+        for entry in evaluation.representations
+    )
+    changed = evaluation.model_copy(update={"representations": representations})
+    sentence = "BYOL has no finished training of seeds 2 and 3: its figures are of seeds 0 and 1."
+    assert sentence in table([headline_section(changed)], "table-accuracy-1").notes
+    section = benchmark_section(changed, changed.benchmarks[3])
+    assert sentence in table([section], "table-challenge2017").notes
+    assert sentence not in table([headline_section(evaluation)], "table-accuracy-1").notes
+
+
 def test_every_benchmark_has_its_figures_with_other_classifiers_and_seed_by_seed(
     sections: Sequence[Section],
 ) -> None:

@@ -31,6 +31,7 @@ from deaps.report.results import (
     accuracy,
     best_methods,
     interval_words,
+    missing_seed_notes,
     representations_of,
     tested_in,
     was_run,
@@ -98,6 +99,7 @@ def _table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
         bodies=_bodies(evaluation, benchmark, columns),
         notes=(
             _note(benchmark),
+            *missing_seed_notes(evaluation, "method", "ablation"),
             *((CLASS_COLUMNS_NOTE,) if has_classes else ()),
             *filter(None, (benchmark.leak, benchmark.seen)),
         ),

@@ -32,6 +32,7 @@ from deaps.report.results import (
     accuracy,
     best_methods,
     interval_words,
+    missing_seed_notes,
     ranked,
     reported,
     representation_label,
@@ -227,7 +228,12 @@ def _table(
         corner="",
         groups=tuple(ColumnGroup(_marked(benchmark), ("here", "paper")) for benchmark in run),
         bodies=tuple(body for body in bodies if body.rows),
-        notes=(_note(run), _PAPER_NOTE, *_marks(run)),
+        notes=(
+            _note(run),
+            *missing_seed_notes(evaluation, "method"),
+            _PAPER_NOTE,
+            *_marks(run),
+        ),
     )
 
 
