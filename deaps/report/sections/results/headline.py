@@ -14,6 +14,7 @@ from deaps.evaluation import (
     Score,
 )
 from deaps.method_registry import DEAPS
+from deaps.paper import CLAIM_NOTE, FIGURE_NOTES
 from deaps.report.cells import UNDEFINED, accuracy_cell, paper_cell
 from deaps.report.parts import (
     Body,
@@ -232,6 +233,8 @@ def _table(
             _note(run),
             *missing_seed_notes(evaluation, "method"),
             _PAPER_NOTE,
+            *dict.fromkeys(FIGURE_NOTES[b.name] for b in run if b.name in FIGURE_NOTES),
+            CLAIM_NOTE,
             *_marks(run),
         ),
     )
