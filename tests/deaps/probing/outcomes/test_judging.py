@@ -11,6 +11,8 @@ from deaps.probing.answers import AnswerKey, AnswersByKey
 from deaps.probing.outcomes.judging import Judge
 from deaps.probing.probes import Answers
 from deaps.training.run_folder import TrainingPlan
+from tests.deaps.probing.outcomes.test_curves import PLAN as CURVE_PLAN
+from tests.deaps.probing.outcomes.test_curves import run as curve_run
 from tests.deaps.probing.outcomes.test_figures import EXAMPLES, PLAN, answers
 
 PLANS = {"made": PLAN}
@@ -27,7 +29,7 @@ def right(share: float) -> list[Answers]:
 
 def trained(name: str, seed: int) -> Trained:
     plan = TrainingPlan(
-        name, ModelSettings(), SamplingSettings(), TrainingSettings(seed=seed), "zscore"
+        name, ModelSettings(), SamplingSettings(), TrainingSettings(seed=seed), "recording"
     )
     return Trained(name, name.upper(), "method", plan)
 
@@ -70,3 +72,23 @@ def test_where_a_seeds_run_is_missing_the_others_figures_are_used() -> None:
     assert "taken from the other methods" in byol.scope
     difference = figures.comparisons(judge.families())[0].differences[0]
     assert (difference.rival, difference.value) == ("byol", pytest.approx(-0.2))
+
+
+def test_few_labels_compare_the_reference_with_methods_and_floors_of_the_first_probe() -> None:
+    """Few-label answers of another probe, or folds in full, are not taken for them."""
+    runs = {("deaps", 0): 0.9, ("deaps", 1): 0.8, ("byol", 0): 0.5, ("byol", 1): 0.4}
+    given: AnswersByKey = {}
+    for (name, seed), share in {**runs, ("rr", None): 0.6}.items():
+        key = AnswerKey(name, seed, None, "made", "logistic", few_labels=True)
+        given[key] = curve_run(share)
+        given[key._replace(few_labels=False)] = right(0.1)
+    found = Judge(EXPERIMENT, "deaps", ["logistic"]).few_labels({"made": CURVE_PLAN}, given)
+    assert {curve.representation for curve in found.curves} == {"deaps", "byol", "rr"}
+    by_rival = {
+        d.rival: d.value
+        for each in found.comparisons
+        if (each.people, each.comparison.metric) == (7, "accuracy")
+        for d in each.comparison.differences
+    }
+    assert by_rival == pytest.approx({"byol": 0.4, "rr": 0.25})
+    assert {each.comparison.family for each in found.comparisons} == {"methods", "floors"}
