@@ -22,7 +22,7 @@ from deaps.evaluation import ComparisonFamily, RepresentationRole
 from deaps.probing.probes import Answers
 from deaps.probing.statistics.bootstrap import DrawnFigure, Method, draw_figures
 from deaps.probing.statistics.comparison import FLIPS, Difference, differences_to, figure_of
-from deaps.probing.statistics.sign_flips import smallest_p
+from deaps.probing.statistics.sign_flips import EXACT_UP_TO, smallest_p
 from deaps.probing.statistics.tally import Tally
 
 _POOLED: tuple[RepresentationRole, ...] = ("method", "floor")
@@ -87,14 +87,25 @@ def interval_fields(contest: Contest, name: str, metric: str) -> dict[str, objec
 
 
 def compare_family(
-    contest: Contest, family: Family, metric: str, *, seed: int, flips: int = FLIPS
+    contest: Contest,
+    family: Family,
+    metric: str,
+    *,
+    seed: int,
+    flips: int = FLIPS,
+    exact_up_to: int = EXACT_UP_TO,
 ) -> evaluation.MetricComparison | None:
     """Return the reference less each rival of a family, None where either is not there."""
     rivals = [name for name in family.rivals if name in contest]
     if family.reference not in contest or not rivals:
         return None
     differences = differences_to(
-        contest, reference=family.reference, rivals=rivals, flips=flips, seed=seed
+        contest,
+        reference=family.reference,
+        rivals=rivals,
+        flips=flips,
+        exact_up_to=exact_up_to,
+        seed=seed,
     )
     n_subjects = contest[family.reference][0].runs[0].n_subjects
     return evaluation.MetricComparison(

@@ -24,7 +24,9 @@ from deaps.probing.statistics.fold_tallies import tally_folds
 from deaps.probing.statistics.tally import Averaged, Floats, Tally
 
 _FLIPS = 1_999
-"""Fewer than for a benchmark's figures: every point has as many tests as they have in all."""
+_EXACT_UP_TO = 12
+"""Patterns and people as few as this, because every point has as many tests as a benchmark has in
+all, each over all draws: with 20 people they would take minutes."""
 
 SeedsOfDraws = Sequence[Sequence[Tally]]
 """For each seed the tallies of each draw of annotated people."""
@@ -98,7 +100,14 @@ class _Point:
         """Return the families' differences, as far as they are compared here."""
         seed = self.plan.settings.seed
         found = (
-            compare_family(self.contest, family, self.metric, seed=seed, flips=_FLIPS)
+            compare_family(
+                self.contest,
+                family,
+                self.metric,
+                seed=seed,
+                flips=_FLIPS,
+                exact_up_to=_EXACT_UP_TO,
+            )
             for family in families
         )
         return [

@@ -154,6 +154,17 @@ def test_a_difference_that_seeds_may_have_made_does_not_count() -> None:
     assert not difference.counts
 
 
+def test_twenty_tested_people_do_not_take_half_a_million_patterns_at_every_point() -> None:
+    plan = curve_plan(TwoClasses, both_rhythms(train=3, test=20))
+    runs = [[answers(RNG.integers(0, 2, 120), 2) for _ in plan.label_draws] for _ in range(2)]
+    figures = few_label_figures(
+        plan,
+        [Contestant(name, "method", (own,)) for name, own in zip("ab", runs, strict=True)],
+        [Family("methods", "a", ("b",))],
+    )
+    assert {d.exact for c in figures.comparisons for d in c.comparison.differences} == {False}
+
+
 def test_one_tested_person_has_curves_without_intervals() -> None:
     plan = curve_plan(TwoClasses, both_rhythms(train=3, test=1))
     given = [answers(RNG.integers(0, 2, 6), 2) for _ in plan.label_draws]
