@@ -159,15 +159,23 @@ class MetricComparison(Record):
     """The smallest p after Holm that so many subjects can give against so many rivals."""
     differences: tuple[Difference, ...]
 
+    def difference(self, rival: str) -> Difference | None:
+        """Return the difference to a rival, None if there is none."""
+        return next((d for d in self.differences if d.rival == rival), None)
+
 
 class CurvePoint(Record):
     """A figure at one number of annotated people: the mean over draws of them and over seeds."""
 
     people: int
     value: float
-    low: float
-    high: float
+    low: float | None = None
+    high: float | None = None
+    """Of its interval at 95 % over tested people, draws of annotated ones, and seeds; None where
+    one person is tested."""
     draws: int
+    scope: str | None = None
+    """What the interval covers beside the draws; None without an interval."""
 
 
 class FewLabelCurve(Record):
@@ -177,6 +185,14 @@ class FewLabelCurve(Record):
     benchmark: str
     metric: str
     points: tuple[CurvePoint, ...]
+
+
+class FewLabelComparison(Record):
+    """A family of rivals against a reference at one number of annotated people."""
+
+    benchmark: str
+    people: int
+    comparison: MetricComparison
 
 
 class Ranks(Record):
@@ -513,6 +529,7 @@ class Evaluation(Record):
     representations: tuple[Representation, ...]
     benchmarks: tuple[BenchmarkRecord, ...]
     few_labels: tuple[FewLabelCurve, ...] = ()
+    few_label_comparisons: tuple[FewLabelComparison, ...] = ()
     ranks: Ranks | None = None
     pca: tuple[Pca, ...] = ()
     evolution: tuple[Evolution, ...] = ()

@@ -20,7 +20,8 @@ from deaps.experiment import RunKey
 from deaps.models.encoder_file import encoder_file
 from deaps.probing.answer_files import answer_paths, fold_jobs, read_answers
 from deaps.probing.answers import AnswersByKey
-from deaps.probing.outcomes.figures import BenchmarkFigures, Contestant, Family
+from deaps.probing.outcomes.contest import Contestant, Family
+from deaps.probing.outcomes.figures import BenchmarkFigures
 from deaps.probing.outcomes.judging import runs_by_seed
 from deaps.probing.plan import Plan, majority_class
 from deaps.probing.probes import PROBES, Answers

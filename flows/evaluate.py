@@ -14,7 +14,7 @@ from deaps.evaluation import BenchmarkRecord, DatasetLabels, Evaluation, Provena
 from deaps.exhibits.collection import ExhibitMaker
 from deaps.exhibits.gradual_use import gradual_uses
 from deaps.probing.answers import AnswersByKey
-from deaps.probing.outcomes.judging import Judge, accuracies_by_step, ranks
+from deaps.probing.outcomes.judging import Judge, ranks
 from deaps.probing.outcomes.records import (
     accuracy_table,
     benchmark_records,
@@ -151,6 +151,7 @@ def figures(
     judge = Judge(experiment, settings.experiment.reference, settings.benchmarks.probes)
     by_benchmark = judge.figures(plans, answers)
     benchmarks = with_figures(described, by_benchmark, judge, answers)
+    few_labels = judge.few_labels(plans, answers)
     exhibits = ExhibitMaker(
         index,
         WindowStore(settings.store.root, normalise=settings.store.normalise),
@@ -161,7 +162,7 @@ def figures(
         seed=settings.benchmarks.seed,
     ).make(
         state.first_runs,
-        accuracies_by_step(plans, answers, {f.representation: f.seed for f in drawn}),
+        judge.accuracies_by_step(plans, answers, {f.representation: f.seed for f in drawn}),
     )
     trained = representation_records(experiment, state.finished, inputs.files)
     return Evaluation(
@@ -171,7 +172,8 @@ def figures(
         synthetic=synthetic_datasets(index),
         representations=with_joined(trained, judge.reference, benchmarks),
         benchmarks=benchmarks,
-        few_labels=judge.curves(plans, answers),
+        few_labels=few_labels.curves,
+        few_label_comparisons=few_labels.comparisons,
         ranks=ranks(by_benchmark, experiment.methods()),
         ablations=trained_ablations(experiment.ablations, state.first_runs),
         trials=trial_records(experiment, benchmarks),

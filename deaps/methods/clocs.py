@@ -17,7 +17,9 @@ class Clocs(Contrast):
     """
 
     deviations = (
-        "The loss is the mean of its terms; the authors' code was not at hand to compare.",
+        "A subject's other pairs are compared along rows and along columns of the matrix. The "
+        "authors' code takes those above the diagonal along rows and those below along columns. "
+        "Both take the mean of the terms; on one batch they gave 6.936 and 6.923.",
         "Encoder and projector are those of the other methods, not the authors' network.",
     )
     views = Views.ADJACENT

@@ -22,7 +22,8 @@ class MixingUp(Contrast):
     deviations = (
         "The partner of a window comes from the batch, as in its authors' code; the DEAPS "
         "paper says from the same subject (contrast.mixing_partner).",
-        "Encoder and projector are those of the other methods, not the authors' network.",
+        "Encoder and projector are those of the other methods, not the authors' network. The "
+        "projector of the authors' notebook has batch normalisation; here it has none.",
     )
 
     def __init__(self, settings: ModelSettings) -> None:

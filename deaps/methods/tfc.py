@@ -26,6 +26,10 @@ class Tfc(Method):
         "neighbours; the public code lets it run across the batch (tfc.attention).",
         "No dropout: random drops would differ with the number of processes.",
         "The augmented spectrum is the sum of a thinned and a raised one.",
+        "A bin is raised by a share of its window's largest one; the public code takes the largest "
+        "of the whole array.",
+        "The loss is NT-Xent alone; the public code adds a poly term to it.",
+        "The rate is that of the settings (training.learning_rate); the public code has 3e-6.",
     )
     network = TfcModel
     views = Views.SINGLE

@@ -6,7 +6,6 @@ of which holds the one before, a probe is fitted on each group and tested on all
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from deaps.probing.examples import Examples, Fold
 from deaps.probing.labelled_windows import NotRunError
-from deaps.probing.statistics.bootstrap import Method, draw_figures, interval
-from deaps.probing.statistics.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +29,6 @@ class LabelDraw:
     def n_people(self) -> int:
         """How many they are."""
         return len(self.people)
-
-
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
-    """A metric at one number of annotated people: the mean over draws of them."""
-
-    n_people: int
-    value: float
-    low: float
-    high: float
-    """Of its interval at 95 % over draws and tested people."""
-    by_draw: tuple[float, ...]
-
-    @property
-    def deviation(self) -> float:
-        """Population standard deviation over draws: what the choice of people does."""
-        return float(np.std(self.by_draw))
 
 
 def nested_draws(examples: Examples, *, repeats: int = 10, seed: int = 0) -> tuple[LabelDraw, ...]:
@@ -82,20 +62,6 @@ def nested_draws(examples: Examples, *, repeats: int = 10, seed: int = 0) -> tup
     return tuple(draws)
 
 
-def curve(
-    runs: Mapping[int, Sequence[Tally]], *, draws: int, seed: int = 0
-) -> tuple[CurvePoint, ...]:
-    """Return the points of a curve from the tallies of each number of people, one a draw.
-
-    The interval is made as `statistics.bootstrap` makes it, the draws of people to fit on in
-    the place of the seeds: tested people are resampled together for all draws, and to that is
-    added the luck of the draws, by Student's t with their own variance. A representation with
-    several seeds comes in as the mean over them (`Averaged`) in each draw; the luck of its
-    seeds is then not in the interval.
-    """
-    return tuple(_point(n, tuple(runs[n]), draws, seed) for n in sorted(runs))
-
-
 @dataclass(frozen=True, slots=True)
 class _Order:
     """People in the order in which they are drawn."""
@@ -125,10 +91,3 @@ def _sizes(n_people: int) -> list[int]:
     """Return 1, 2, 4, ... below n, and n."""
     doubled = [2**k for k in range(n_people.bit_length()) if 2**k < n_people]
     return [*doubled, n_people]
-
-
-def _point(n_people: int, runs: tuple[Tally, ...], draws: int, seed: int) -> CurvePoint:
-    method = Method(f"{n_people} people", runs, seeded=len(runs) > 1)
-    drawn = draw_figures([method], draws=draws, seed=seed)[method.name]
-    low, high = np.clip(interval(drawn.draws), 0.0, 1.0).tolist()
-    return CurvePoint(n_people, drawn.value, low, high, drawn.by_run)

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 
-from deaps.evaluation import Evaluation, Outcome, ProbeOutcome, Score
+from deaps.evaluation import Evaluation, MetricComparison, Outcome, ProbeOutcome, Score
 from deaps.report.results import (
     benchmark_title,
     dataset_label,
@@ -23,6 +23,7 @@ ABOUT_TABLES = {
     "differences.csv": "every method and floor compared with the reference",
     "folds.csv": "the accuracy of each fold",
     "few-labels.csv": "the figures by number of annotated people",
+    "few-label-differences.csv": "the differences by number of annotated people",
 }
 """Names of the tables, and what each contains."""
 
@@ -37,6 +38,7 @@ def flat_tables(evaluation: Evaluation) -> dict[str, str]:
         (_DIFFERENCES, _differences(evaluation)),
         (_FOLDS, _folds(evaluation)),
         (_CURVES, _curves(evaluation)),
+        (_CURVE_DIFFERENCES, _curve_differences(evaluation)),
     )
     mark = _synthetic(evaluation)
     return {
@@ -56,8 +58,9 @@ _DIFFERENCES = (
 _FOLDS = ("benchmark", "benchmark_title", "representation", "label", "fold", "n", "accuracy")
 _CURVES = (
     *("benchmark", "benchmark_title", "representation", "label", "metric", "people"),
-    *("value", "low", "high", "draws"),
+    *("value", "low", "high", "draws", "interval_over"),
 )
+_CURVE_DIFFERENCES = (*_DIFFERENCES, "annotated_people")
 
 
 def _figures(evaluation: Evaluation) -> Iterator[Row]:
@@ -81,19 +84,25 @@ def _score(score: Score) -> Row:
 def _differences(evaluation: Evaluation) -> Iterator[Row]:
     for benchmark in evaluation.benchmarks:
         for comparison in benchmark.comparisons:
-            about = {
-                **_benchmark(evaluation, benchmark.name),
-                "metric": comparison.metric,
-                "reference": representation_label(evaluation, comparison.reference),
-                "people": comparison.n_subjects,
-            }
-            for difference in comparison.differences:
-                yield {
-                    **about,
-                    **difference.model_dump(exclude={"rival", "value", "exact", "scope"}),
-                    "rival": representation_label(evaluation, difference.rival),
-                    "difference": difference.value,
-                }
+            yield from _of_comparison(evaluation, benchmark.name, comparison)
+
+
+def _of_comparison(
+    evaluation: Evaluation, benchmark: str, comparison: MetricComparison
+) -> Iterator[Row]:
+    about = {
+        **_benchmark(evaluation, benchmark),
+        "metric": comparison.metric,
+        "reference": representation_label(evaluation, comparison.reference),
+        "people": comparison.n_subjects,
+    }
+    for difference in comparison.differences:
+        yield {
+            **about,
+            **difference.model_dump(exclude={"rival", "value", "exact", "scope"}),
+            "rival": representation_label(evaluation, difference.rival),
+            "difference": difference.value,
+        }
 
 
 def _folds(evaluation: Evaluation) -> Iterator[Row]:
@@ -113,7 +122,13 @@ def _curves(evaluation: Evaluation) -> Iterator[Row]:
             "metric": curve.metric,
         }
         for point in curve.points:
-            yield {**about, **point.model_dump()}
+            yield {**about, **point.model_dump(exclude={"scope"}), "interval_over": point.scope}
+
+
+def _curve_differences(evaluation: Evaluation) -> Iterator[Row]:
+    for each in evaluation.few_label_comparisons:
+        for row in _of_comparison(evaluation, each.benchmark, each.comparison):
+            yield {**row, "annotated_people": each.people}
 
 
 def _benchmark(evaluation: Evaluation, name: str) -> Row:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from deaps.evaluation import (
     BenchmarkRecord,
@@ -12,6 +12,7 @@ from deaps.evaluation import (
     RepresentationRole,
     Score,
 )
+from deaps.report.wording import listed
 
 ROLE_TITLES: dict[RepresentationRole, str] = {
     "method": "Methods",
@@ -80,6 +81,21 @@ def interval_words(benchmarks: Iterable[BenchmarkRecord]) -> str:
     if any(scope.startswith("people and seeds") for scope in scopes):
         return "over people and seeds"
     return "over people alone, because one seed does not show its luck"
+
+
+def missing_seed_notes(evaluation: Evaluation, *roles: RepresentationRole) -> tuple[str, ...]:
+    """Return a sentence for each representation of these roles that lacks a seed's training."""
+    return tuple(
+        f"{entry.label} has no finished training of {_seeds(entry.missing_seeds)}: its figures are "
+        f"of {_seeds([run.seed for run in entry.runs])}."
+        for role in roles
+        for entry in representations_of(evaluation, role)
+        if entry.missing_seeds
+    )
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    return f"{'seed' if len(seeds) == 1 else 'seeds'} {listed(map(str, seeds))}"
 
 
 def benchmark_title(evaluation: Evaluation, name: str) -> str:

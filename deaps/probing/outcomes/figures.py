@@ -1,55 +1,28 @@
-"""Figures of one benchmark: every representation's runs, tallied, drawn and compared.
-
-Trained representations are drawn together, because they share what is known of the luck of a
-seed; floors are drawn apart, because a random encoder's luck is another. The draws of people are
-the same for all.
-"""
+"""Figures of one benchmark: every representation's runs, tallied, drawn and compared."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deaps import evaluation
-from deaps.evaluation import ComparisonFamily, RepresentationRole
 from deaps.probing.metrics import confusion_matrix
+from deaps.probing.outcomes.contest import (
+    Contest,
+    Contestant,
+    Family,
+    compare_family,
+    draw_contest,
+    interval_fields,
+)
 from deaps.probing.plan import Plan
-from deaps.probing.probes import Answers
-from deaps.probing.statistics.bootstrap import DrawnFigure, Method, draw_figures
-from deaps.probing.statistics.comparison import Difference, differences_to, figure_of
 from deaps.probing.statistics.fold_tallies import tally_folds
-from deaps.probing.statistics.sign_flips import smallest_p
 from deaps.probing.statistics.tally import Tally
 
 COMPARED = ("accuracy", "balanced accuracy", "auroc", "f1", "kappa")
 """Metrics by which representations are compared; the others describe a result."""
-
-Contest = Mapping[str, tuple[Method, DrawnFigure]]
-"""Representations by one metric."""
-
-
-@dataclass(frozen=True, slots=True)
-class Contestant:
-    """A representation in one benchmark with one probe."""
-
-    name: str
-    role: RepresentationRole
-    runs: tuple[Sequence[Answers], ...]
-    """For each seed the answers to each fold."""
-    seeded: bool = True
-    """False for what comes out the same every time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """Rivals that a reference is compared with, looked at together."""
-
-    name: ComparisonFamily
-    reference: str
-    rivals: tuple[str, ...]
 
 
 class BenchmarkFigures:
@@ -88,7 +61,7 @@ class BenchmarkFigures:
     def comparisons(self, families: Sequence[Family]) -> tuple[evaluation.MetricComparison, ...]:
         """Return every family by every compared metric that its reference has."""
         made = [
-            self._comparison(family, metric)
+            compare_family(self._contests[metric], family, metric, seed=self.plan.settings.seed)
             for metric in COMPARED
             if metric in self._contests
             for family in families
@@ -100,21 +73,8 @@ class BenchmarkFigures:
         return self._values(metric).get(name)
 
     def _contest(self, metric: str) -> Contest:
-        """Return the representations by a metric, drawn; none where there is but one person."""
-        methods = {
-            name: Method(name, own[metric], self.contestants[name].seeded)
-            for name, own in self._tallies.items()
-            if metric in own
-        }
-        if not methods or next(iter(methods.values())).runs[0].n_subjects < 2:
-            return {}
-        floors = [m for m in methods.values() if self.contestants[m.name].role == "floor"]
-        trained = [m for m in methods.values() if self.contestants[m.name].role != "floor"]
-        settings = self.plan.settings
-        drawn: dict[str, DrawnFigure] = {}
-        for together in filter(None, (trained, floors)):
-            drawn |= draw_figures(together, draws=settings.bootstrap, seed=settings.seed)
-        return {name: (method, drawn[name]) for name, method in methods.items()}
+        tallies = {name: own[metric] for name, own in self._tallies.items() if metric in own}
+        return draw_contest(self.contestants, tallies, self.plan.settings)
 
     def _values(self, metric: str) -> dict[str, float]:
         """Return the figures by a metric, also where no interval can be drawn."""
@@ -133,30 +93,7 @@ class BenchmarkFigures:
             n=self._behind(name, metric),
             by_seed=by_seed,
         )
-        contest = self._contests[metric]
-        if name not in contest or not np.isfinite(contest[name][1].draws).any():
-            return bare
-        lowest = -1.0 if metric == "kappa" else 0.0
-        figure = figure_of(name, contest[name][1], (lowest, 1.0))
-        interval = {"low": figure.low, "high": figure.high, "scope": figure.scope.value}
-        return bare.model_copy(update=interval)
-
-    def _comparison(self, family: Family, metric: str) -> evaluation.MetricComparison | None:
-        contest = self._contests[metric]
-        rivals = [name for name in family.rivals if name in contest]
-        if family.reference not in contest or not rivals:
-            return None
-        seed = self.plan.settings.seed
-        differences = differences_to(contest, reference=family.reference, rivals=rivals, seed=seed)
-        n_subjects = contest[family.reference][0].runs[0].n_subjects
-        return evaluation.MetricComparison(
-            family=family.name,
-            metric=metric,
-            reference=family.reference,
-            n_subjects=n_subjects,
-            smallest_p=smallest_p(n_subjects, len(rivals)),
-            differences=tuple(map(_difference_record, differences)),
-        )
+        return bare.model_copy(update=interval_fields(self._contests[metric], name, metric))
 
     def _confusion(self, contestant: Contestant) -> NDArray[np.int64]:
         examples, n_classes = self.plan.examples, len(self.plan.benchmark.classes)
@@ -232,19 +169,3 @@ def _with_usual_names(scores: Sequence[evaluation.Score], plan: Plan) -> list[ev
         key=lambda score: COMPARED.index(score.metric),
     )
     return [*compared, *usual, *(score for score in scores if score.metric not in COMPARED)]
-
-
-def _difference_record(difference: Difference) -> evaluation.Difference:
-    return evaluation.Difference(
-        rival=difference.rival,
-        value=difference.value,
-        low=difference.low,
-        high=difference.high,
-        family_low=difference.family_low,
-        family_high=difference.family_high,
-        p=difference.p,
-        p_holm=difference.p_holm,
-        exact=difference.exact,
-        scope=difference.scope.value,
-        counts=difference.counts,
-    )

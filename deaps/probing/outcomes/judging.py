@@ -11,8 +11,9 @@ from deaps import evaluation
 from deaps.evaluation import RepresentationRole
 from deaps.experiment import Experiment
 from deaps.probing.answers import AnswersByKey
-from deaps.probing.outcomes.curves import few_label_curves
-from deaps.probing.outcomes.figures import COMPARED, BenchmarkFigures, Contestant, Family
+from deaps.probing.outcomes.contest import Contestant, Family
+from deaps.probing.outcomes.curves import FewLabelFigures, few_label_figures
+from deaps.probing.outcomes.figures import COMPARED, BenchmarkFigures
 from deaps.probing.plan import Plan
 from deaps.probing.probes import PROBES, Answers
 from deaps.probing.representations import FLOOR_NAMES, RR_FLOOR, joined_name
@@ -75,16 +76,36 @@ class Judge:
             ]
         return tuple(records)
 
-    def curves(
-        self, plans: Mapping[str, Plan], answers: AnswersByKey
-    ) -> tuple[evaluation.FewLabelCurve, ...]:
-        """Return the few-label curves of methods and floors."""
-        curves: list[evaluation.FewLabelCurve] = []
+    def few_labels(self, plans: Mapping[str, Plan], answers: AnswersByKey) -> FewLabelFigures:
+        """Return the few-label curves of methods and floors, and the reference's differences."""
+        families = [family for family in self.families() if family.name in ("methods", "floors")]
+        found = []
         for name, plan in plans.items():
             compared = self._contestants(answers, name, self.probes[0], few_labels=True)
             shown = [c for c in compared if c.role in ("method", "floor")]
-            curves += few_label_curves(plan, shown)
-        return tuple(curves)
+            found.append(few_label_figures(plan, shown, families))
+        return FewLabelFigures(
+            tuple(curve for each in found for curve in each.curves),
+            tuple(comparison for each in found for comparison in each.comparisons),
+        )
+
+    def accuracies_by_step(
+        self,
+        plans: Mapping[str, Plan],
+        answers: AnswersByKey,
+        seeds: Mapping[str, int | None],
+    ) -> dict[tuple[str, str], dict[int | None, float]]:
+        """Return the accuracy at each step, the last being None, by representation and benchmark.
+
+        Of each representation one seed is followed, with the first probe.
+        """
+        found: dict[tuple[str, str], dict[int | None, float]] = {}
+        for key, given in answers.items():
+            followed = not key.few_labels and seeds.get(key.representation, key.seed) == key.seed
+            if followed and key.probe == self.probes[0]:
+                by_step = found.setdefault((key.representation, key.benchmark), {})
+                by_step[key.step] = _accuracy(plans[key.benchmark], given)
+        return {pair: by_step for pair, by_step in found.items() if len(by_step) > 1}
 
     def _contestants(
         self, answers: AnswersByKey, benchmark: str, probe: str, *, few_labels: bool = False
@@ -116,22 +137,6 @@ def runs_by_seed(
         if (key.benchmark, key.probe, key.few_labels, key.step) == wanted:
             runs.setdefault(key.representation, {})[key.seed] = given
     return runs
-
-
-def accuracies_by_step(
-    plans: Mapping[str, Plan], answers: AnswersByKey, seeds: Mapping[str, int | None]
-) -> dict[tuple[str, str], dict[int | None, float]]:
-    """Return the accuracy at each step, the last being None, by representation and benchmark.
-
-    Of each representation one seed is followed.
-    """
-    found: dict[tuple[str, str], dict[int | None, float]] = {}
-    for key, given in answers.items():
-        followed = not key.few_labels and seeds.get(key.representation, key.seed) == key.seed
-        if followed and (key.step is not None or key.probe == next(iter(PROBES))):
-            by_step = found.setdefault((key.representation, key.benchmark), {})
-            by_step.setdefault(key.step, _accuracy(plans[key.benchmark], given))
-    return {pair: by_step for pair, by_step in found.items() if len(by_step) > 1}
 
 
 def ranks(

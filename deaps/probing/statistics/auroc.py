@@ -58,6 +58,24 @@ class Auroc(Tally):
             self.ranks[yes], self.subject[yes], self.ranks[no], self.subject[no], self.n_subjects
         )
 
+    @cached_property
+    def own_margins(self) -> tuple[Floats, Floats]:
+        """Return the sums of rows and of columns of U; every rival's test needs them."""
+        return _margins(self, self)
+
+    def ascending(self, label: bool) -> tuple[Floats, Integers]:
+        """Return the ranks of a class in ascending order, and whose they are."""
+        return self._by_class[label]
+
+    @cached_property
+    def _by_class(self) -> dict[bool, tuple[Floats, Integers]]:
+        # Every pair of runs is compared, and looking up ranks in their order is much faster.
+        order = np.argsort(self.ranks)
+        labels, ranks, subject = self.labels[order], self.ranks[order], self.subject[order]
+        return {
+            label: (ranks[labels == label], subject[labels == label]) for label in (True, False)
+        }
+
     def values(self, weights: Floats) -> Floats:
         """Return w' U w / ((w' P) (w' N)) for each row of weights."""
         if self.n_subjects**2 <= len(self.labels):
@@ -102,7 +120,7 @@ class Auroc(Tally):
         other = same_kind(self, other)
         same = np.array_equal(self.labels, other.labels)
         require_same(same and np.array_equal(self.subject, other.subject), "labels")
-        (row_aa, column_aa), (row_bb, column_bb) = _margins(self, self), _margins(other, other)
+        (row_aa, column_aa), (row_bb, column_bb) = self.own_margins, other.own_margins
         (row_ab, column_ab), (row_ba, column_ba) = _margins(self, other), _margins(other, self)
         own = row_aa + column_aa - row_bb - column_bb
         cross = row_ab - column_ab - row_ba + column_ba
@@ -152,17 +170,16 @@ def _margins(rows: Auroc, columns: Auroc) -> tuple[Floats, Floats]:
 
     They are the sums of rows and of columns of U, without the matrix.
     """
-    positive, negative = rows.ranks[rows.labels], columns.ranks[~columns.labels]
+    (positive, winner), (negative, loser) = rows.ascending(True), columns.ascending(False)
     won = _share_below(positive, negative)
     lost_to = len(positive) - _share_below(negative, positive)
     n = rows.n_subjects
-    by_positive = np.bincount(rows.subject[rows.labels], won, minlength=n)
-    by_negative = np.bincount(columns.subject[~columns.labels], lost_to, minlength=n)
+    by_positive = np.bincount(winner, won, minlength=n)
+    by_negative = np.bincount(loser, lost_to, minlength=n)
     return by_positive.astype(np.float64), by_negative.astype(np.float64)
 
 
 def _share_below(values: Floats, others: Floats) -> Floats:
-    """Return how many of the others lie below each value; equal ones count half."""
-    levels = np.sort(others)
-    lower, upper = (np.searchsorted(levels, values, side) for side in _SIDES)
+    """Return how many of the others lie below each value, both ascending; equal ones count half."""
+    lower, upper = (np.searchsorted(others, values, side) for side in _SIDES)
     return np.asarray((lower + upper) / 2)

@@ -27,8 +27,20 @@ that little is ever found; so the variance over seeds is pooled over the methods
 sum of their k - 1. A method whose own runs differ more counts with its own variance:
 V**2 = max(own, pooled). Runs also differ because each errs on other people; that part is in the
 draws of people already and is taken out of V**2. A method with one run borrows the pooled
-variance. What has no seed (RR numbers, classical features) has V = 0. If no method has two runs,
-nothing is known of the seeds, and the interval is one over people alone: its `Scope` says so.
+variance. So does what is no method of its own, such as a method with other features beside it,
+whose runs would count twice (`Method.pooled`). What has no seed (RR numbers, classical features)
+has V = 0. If no method has two runs, nothing is known of the seeds, and the interval is one over
+people alone: its `Scope` says so.
+
+**Labelled people.** A point of a few-label curve is the mean over R draws of the people whose
+labels are fitted on. They are the same for every method, so they are crossed, as tested people
+are: `with_label_draws` adds
+
+    sum over r of g(r) (F(r) - F) / sqrt(R (R - 1)) * sqrt(nu / chi2(nu)),    nu = R - 1
+
+with F(r) the figure of draw r, and normal g(r) and a chi-square that are one for all methods. For
+each method and each difference this is Student's t. It makes intervals a little too wide, because
+what one draw does to one tested person, or to one seed, is in the other two parts already.
 
 **Several rivals.** Five intervals at 95 % give a false alarm in one experiment of eight.
 `widen_for_family` widens them step by step, just enough (Romano and Wolf, 2005): each draw's
@@ -60,7 +72,7 @@ found if the reference is one deviation (18 points) better than all of them, or 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
@@ -93,6 +105,8 @@ class Method:
     """One for each seed."""
     seeded: bool = True
     """False for what comes out the same every time, such as the RR numbers."""
+    pooled: bool = True
+    """False for what borrows the pooled variance over seeds without adding to it."""
 
 
 class Interval(NamedTuple):
@@ -137,12 +151,27 @@ def draw_figures(methods: Sequence[Method], *, draws: int, seed: int = 0) -> dic
     """
     weights = subject_weights(_check(methods), draws, seed)
     resampled = [_resample(method, weights) for method in methods]
-    shared = pooled_variance([r.luck for m, r in zip(methods, resampled, strict=True) if m.seeded])
+    shared = _shared_variance(methods, [r.luck for r in resampled])
     spread = _spread_draws(shared.freedom, draws, seed)
     return {
         m.name: _draw_figure(m, r, shared, spread * _luck_draws(m.name, draws, seed))
         for m, r in zip(methods, resampled, strict=True)
     }
+
+
+def with_label_draws(drawn: DrawnFigure, by_draw: Floats, *, seed: int = 0) -> DrawnFigure:
+    """Return a figure with the luck of its draws of labelled people in its draws, too.
+
+    ``by_draw`` is the figure of each of them, (R,). A single one is taken as all there are.
+    """
+    freedom = len(by_draw) - 1
+    if freedom < 1:
+        return drawn
+    size = len(drawn.draws)
+    normal = _stream(seed, "labelled people").standard_normal((size, len(by_draw)))
+    spread = _spread_draws(freedom, size, seed, "spread of labelled people")
+    luck = normal @ (by_draw - by_draw.mean()) / np.sqrt(len(by_draw) * freedom) * spread
+    return replace(drawn, draws=drawn.draws + luck)
 
 
 def subject_weights(n_subjects: int, draws: int, seed: int) -> Floats:
@@ -235,6 +264,13 @@ def _resample(method: Method, weights: Floats) -> _Resampled:
     return _Resampled(by_run, drawn.mean(axis=1), own_variance(by_run, drawn), weights.shape[1])
 
 
+def _shared_variance(methods: Sequence[Method], lucks: Sequence[SeedVariance]) -> SeedVariance:
+    """Return the variance of those who are pooled; where these have one run each, of all."""
+    seeded = [(m.pooled, luck) for m, luck in zip(methods, lucks, strict=True) if m.seeded]
+    of_pooled = pooled_variance([luck for pooled, luck in seeded if pooled])
+    return of_pooled if of_pooled.freedom else pooled_variance([luck for _, luck in seeded])
+
+
 def _draw_figure(
     method: Method, runs: _Resampled, shared: SeedVariance, luck: Floats
 ) -> DrawnFigure:
@@ -250,11 +286,11 @@ def _luck_draws(name: str, draws: int, seed: int) -> Floats:
     return _stream(seed, f"seeds of {name}").standard_normal(draws)
 
 
-def _spread_draws(freedom: int, draws: int, seed: int) -> Floats:
+def _spread_draws(freedom: int, draws: int, seed: int, purpose: str = "spread") -> Floats:
     """Return sqrt(nu / chi2(nu)), (draws,): how far off the estimated deviation may be."""
     if freedom == 0:
         return np.ones(draws)
-    return np.sqrt(freedom / _stream(seed, "spread").chisquare(freedom, draws))
+    return np.sqrt(freedom / _stream(seed, purpose).chisquare(freedom, draws))
 
 
 def _scope(method: Method, shared: SeedVariance) -> Scope:

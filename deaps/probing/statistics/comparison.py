@@ -17,9 +17,17 @@ from deaps.probing.statistics.bootstrap import (
     interval,
     widen_for_family,
 )
-from deaps.probing.statistics.sign_flips import PermutationTest, holm, sign_flip_test, smallest_p
+from deaps.probing.statistics.sign_flips import (
+    EXACT_UP_TO,
+    PermutationTest,
+    holm,
+    sign_flip_test,
+    smallest_p,
+)
 
 ALPHA = 0.05
+FLIPS = 9_999
+"""Patterns of signs drawn where there are too many to try all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +109,7 @@ def compare(
     rivals: Sequence[str] | None = None,
     bounds: tuple[float, float] = (-np.inf, np.inf),
     draws: int = 1000,
-    flips: int = 9_999,
+    flips: int = FLIPS,
     seed: int = 0,
 ) -> Comparison:
     """Return the figures of all methods, and the reference's differences to its rivals.
@@ -147,7 +155,8 @@ def differences_to(
     *,
     reference: str,
     rivals: Sequence[str],
-    flips: int = 9_999,
+    flips: int = FLIPS,
+    exact_up_to: int = EXACT_UP_TO,
     seed: int = 0,
 ) -> tuple[Difference, ...]:
     """Return the reference's differences to some rivals, who are one family.
@@ -156,7 +165,12 @@ def differences_to(
     draws of people the same for all.
     """
     ours = contest[reference][0].runs
-    tests = [sign_flip_test(ours, contest[r][0].runs, flips=flips, seed=seed) for r in rivals]
+    tests = [
+        sign_flip_test(
+            ours, contest[rival][0].runs, flips=flips, exact_up_to=exact_up_to, seed=seed
+        )
+        for rival in rivals
+    ]
     return _differences(contest[reference][1], {r: contest[r][1] for r in rivals}, tests)
 
 

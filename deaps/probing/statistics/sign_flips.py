@@ -31,7 +31,12 @@ class PermutationTest(NamedTuple):
 
 
 def sign_flip_test(
-    mine: Sequence[Tally], theirs: Sequence[Tally], *, flips: int = 9_999, seed: int = 0
+    mine: Sequence[Tally],
+    theirs: Sequence[Tally],
+    *,
+    flips: int = 9_999,
+    exact_up_to: int = EXACT_UP_TO,
+    seed: int = 0,
 ) -> PermutationTest:
     """Return the p value of two methods' difference, each given by its runs (one a seed).
 
@@ -39,7 +44,7 @@ def sign_flip_test(
     one. So the answers to each subject are swapped or not, in all runs together, and the p
     value is the share of the 2**n patterns whose mean difference over the runs is at least as
     large as the one seen (Fisher, 1935; Nichols and Holmes, 2002). For a metric that is a mean
-    over subjects, a swap flips the sign of the subject's difference. Up to `EXACT_UP_TO`
+    over subjects, a swap flips the sign of the subject's difference. Up to ``exact_up_to``
     subjects all patterns are tried; beyond, ``flips`` are drawn and p = (1 + hits) / (1 + flips)
     (Phipson and Smyth, 2010). It speaks of people alone: the luck of the seeds is not in it.
 
@@ -51,7 +56,7 @@ def sign_flip_test(
     ]
     n = mine[0].n_subjects
     seen = abs(float(_differences(pairs, np.ones((1, n)))[0]))
-    exact = n <= EXACT_UP_TO
+    exact = n <= exact_up_to
     patterns = all_patterns(n) if exact else drawn_patterns(n, flips, seed)
     hits = sum(int((np.abs(_differences(pairs, s)) >= seen - _TIE).sum()) for s in patterns)
     return PermutationTest(hits / 2 ** (n - 1) if exact else (1 + hits) / (1 + flips), exact)

@@ -12,7 +12,8 @@ from deaps.config import BenchmarkSettings
 from deaps.evaluation import DatasetLabels
 from deaps.probing.fold_job import FoldJob
 from deaps.probing.labelled_windows import NotRunError
-from deaps.probing.outcomes.figures import BenchmarkFigures, Contestant
+from deaps.probing.outcomes.contest import Contestant
+from deaps.probing.outcomes.figures import BenchmarkFigures
 from deaps.probing.plan import Plan, plan_benchmark, windows_of
 from storage.snapshot import open_index
 from tests.deaps.probing.labelled_store import (

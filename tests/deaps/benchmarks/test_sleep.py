@@ -16,7 +16,8 @@ from deaps.evaluation import DatasetLabels
 from deaps.probing.fold_job import FoldJob
 from deaps.probing.labelled_windows import NotRunError
 from deaps.probing.metrics import cohen_kappa, confusion_matrix
-from deaps.probing.outcomes.figures import BenchmarkFigures, Contestant
+from deaps.probing.outcomes.contest import Contestant
+from deaps.probing.outcomes.figures import BenchmarkFigures
 from deaps.probing.plan import Plan, plan_benchmark
 from storage.errors import DeapsError
 from storage.publish import publish

@@ -7,7 +7,13 @@ import sys
 
 import pytest
 
-from deaps.config import ContrastSettings, DeapsSettings, ModelSettings, TrainingSettings
+from deaps.config import (
+    ContrastSettings,
+    DeapsSettings,
+    ModelSettings,
+    SamplingSettings,
+    TrainingSettings,
+)
 from deaps.method_registry import BYOL, DEAPS, PAPER_METHODS, TF_C, find_method
 from deaps.methods import build_method
 from deaps.methods.byol import Byol
@@ -15,6 +21,7 @@ from deaps.methods.deaps import Deaps
 from deaps.methods.mixing_up import MixingUp
 from deaps.paper import LADDER, Rung
 from deaps.sampling.batch import Views
+from deaps.training.run_folder import TrainingPlan
 from storage.errors import DeapsError
 
 VIEWS = {
@@ -90,3 +97,27 @@ def test_byol_is_deaps_without_what_it_adds() -> None:
     bare = Deaps(ModelSettings(deaps=DeapsSettings(gradual=False, covariance_weight=0)))
     assert list(byol.state_dict()) == list(bare.state_dict())
     assert byol.settings == bare.settings
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("clocs", "above the diagonal along rows"),
+        ("mixing-up", "here it has none"),
+        ("tf-c", "a poly term"),
+        ("tf-c", "largest of the whole array"),
+        ("tf-c", "3e-6"),
+    ],
+)
+def test_differences_from_the_authors_code_are_declared(name: str, words: str) -> None:
+    assert sum(words in sentence for sentence in find_method(name).load().deviations) == 1
+
+
+def test_words_on_a_method_do_not_name_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = TrainingPlan(
+        "clocs", ModelSettings(), SamplingSettings(), TrainingSettings(), normalise="recording"
+    )
+    before = plan.identity()
+    monkeypatch.setattr(find_method("clocs").load(), "deviations", ("Something else.",))
+    assert plan.identity() == before
+    assert "deviations" not in str(before)

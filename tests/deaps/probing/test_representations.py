@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from deaps.experiment import Experiment, FinishedRun
+from deaps.probing import representations
 from deaps.probing.examples import Windows
-from deaps.probing.representations import run_files
+from deaps.probing.representations import representation_records, run_files
 from storage.errors import DeapsError
+from tests.deaps.probing.outcomes.test_judging import trained
 
 
 def test_run_whose_folder_was_removed_is_named(tmp_path: Path) -> None:
@@ -19,3 +22,17 @@ def test_run_whose_folder_was_removed_is_named(tmp_path: Path) -> None:
     windows = Windows(np.zeros(1, np.int32), np.zeros(1, np.int32))
     with pytest.raises(DeapsError, match=r"byol-1 has no encoder.*run deaps train"):
         list(run_files(finished, windows, every_step=False))
+
+
+def test_a_seed_that_was_planned_and_not_trained_is_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(representations, "encoder_digests", lambda _: {10: "abc"})
+    planned = [trained("byol", seed) for seed in (0, 1)]
+    run: Any = SimpleNamespace(name="byol-1", folder=None, plan=planned[1].plan)
+    file: Any = SimpleNamespace(representation="byol", step=None)
+    (record,) = representation_records(
+        Experiment(tuple(planned), ()), [FinishedRun(planned[1], run)], [file]
+    )
+    assert [each.seed for each in record.runs] == [1]
+    assert record.missing_seeds == (0,)

@@ -20,6 +20,7 @@ from deaps.evaluation import (
     EmbeddingMap,
     Evaluation,
     Evolution,
+    FewLabelComparison,
     FewLabelCurve,
     FoldScore,
     GradualUse,
@@ -91,6 +92,7 @@ ABSENT = (
     "pca: MIT-AFIB could not be shown: no data at data/afdb",
     "gallery: a kind of figure that this evaluation does not have",
 )
+FEW = (4, 8, 16, 32, 64, 128, 256, 512)
 FS = 100.0
 SAMPLES = 1000
 
@@ -108,6 +110,16 @@ def made_evaluation() -> Evaluation:
             _few_labels(name, benchmark, metric)
             for benchmark, metric in (("challenge2017", "accuracy"), ("challenge2017", "f1"))
             for name in (METHODS | FLOORS)
+        ),
+        few_label_comparisons=tuple(
+            FewLabelComparison(
+                benchmark="challenge2017",
+                people=people,
+                comparison=_comparison(family, metric, f"challenge2017 {people}"),
+            )
+            for metric in ("accuracy", "f1")
+            for people in FEW
+            for family in ("methods", "floors")
         ),
         ranks=_ranks(),
         pca=tuple(_pca(name) for name in (METHODS | FLOORS)),
@@ -350,11 +362,15 @@ def _probe_outcome(probe: str, representation: str, benchmark: str) -> ProbeOutc
 def _few_labels(name: str, benchmark: str, metric: str) -> FewLabelCurve:
     rng = _rng("few", name, benchmark, metric)
     points = []
-    for people in (4, 8, 16, 32, 64, 128, 256, 512):
+    for people in FEW:
         share = 1 - np.exp(-people / 40)
         value = 0.45 + (SKILL[name] - 0.45) * share + rng.normal(0, 0.008)
         low, high = value - 0.2 / np.sqrt(people), value + 0.2 / np.sqrt(people)
-        points.append(CurvePoint(people=people, value=value, low=low, high=high, draws=10))
+        points.append(
+            CurvePoint(
+                people=people, value=value, low=low, high=high, draws=10, scope="people and seeds"
+            )
+        )
     return FewLabelCurve(
         representation=name, benchmark=benchmark, metric=metric, points=tuple(points)
     )

@@ -52,6 +52,21 @@ def test_people_read_names_of_rivals(evaluation: Evaluation, tables: dict[str, R
     assert len(tables["differences.csv"]) > 0
 
 
+def test_every_difference_of_a_few_label_curve_has_one_row(
+    evaluation: Evaluation, tables: dict[str, Rows]
+) -> None:
+    first = evaluation.few_label_comparisons[0]
+    difference = first.comparison.differences[0]
+    rows = tables["few-label-differences.csv"]
+    assert len(rows) == sum(
+        len(each.comparison.differences) for each in evaluation.few_label_comparisons
+    )
+    assert rows[0]["annotated_people"] == str(first.people)
+    assert (float(rows[0]["difference"]), float(rows[0]["p_holm"])) == (
+        *(difference.value, difference.p_holm),
+    )
+
+
 def test_no_table_is_empty_and_real_data_are_not_called_synthetic(
     tables: dict[str, Rows],
 ) -> None:

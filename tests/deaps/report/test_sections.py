@@ -110,6 +110,36 @@ def test_the_papers_figures_stand_beside_ours(sections: Sequence[Section]) -> No
     ]
 
 
+def test_the_papers_figures_stand_beside_both_variants_of_the_challenge(
+    evaluation: Evaluation,
+) -> None:
+    """It is not certain whether its classifier was fitted on the validation recordings."""
+    challenge = next(one for one in evaluation.benchmarks if one.name == "challenge2017")
+    leaking = challenge.model_copy(update={"name": "challenge2017-leaking"})
+    for benchmark in (challenge, leaking):
+        shown = table([benchmark_section(evaluation, benchmark)], f"table-{benchmark.name}")
+        assert rows(shown)["DEAPS"].cells[1].text == "80.1"
+        assert sum("they stand beside both" in note for note in shown.notes) == 1
+    both = evaluation.model_copy(update={"benchmarks": (challenge, leaking)})
+    summary = table([headline_section(both)], "table-accuracy-1")
+    assert [cell.text for cell in rows(summary)["DEAPS"].cells[1::2]] == ["80.1", "80.1"]
+    assert sum("they stand beside both" in note for note in summary.notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("afib-transfer", "sensitivity of 97.1 % and a specificity of 98.3 % on MIT-AFIB"),
+        ("challenge2017", "F1 of 0.83 on its hidden test"),
+        ("accuracy-1", "arXiv 2605.12241"),
+    ],
+)
+def test_what_others_reach_stands_below_the_papers_figures(
+    sections: Sequence[Section], name: str, words: str
+) -> None:
+    assert sum(words in note for note in table(sections, f"table-{name}").notes) == 1
+
+
 @pytest.mark.parametrize("name", RUN)
 def test_best_is_marked_on_total_accuracy_alone(sections: Sequence[Section], name: str) -> None:
     assert {column for _, column in marked(table(sections, f"table-{name}"))} == {0}
@@ -174,11 +204,56 @@ def test_a_difference_that_counts_is_marked_with_its_interval_and_p(
     ]
 
 
+def test_few_label_curves_have_a_table_of_differences_at_every_number_of_people(
+    evaluation: Evaluation, sections: Sequence[Section]
+) -> None:
+    differences = table(sections, "table-few-label-differences-challenge2017-accuracy")
+    assert [body.title for body in differences.bodies] == [
+        "Other methods: DEAPS less",
+        "Floors: DEAPS less",
+    ]
+    cells = rows(differences)["TF-C"].cells
+    compared = [
+        each
+        for each in evaluation.few_label_comparisons
+        if (each.comparison.family, each.comparison.metric) == ("methods", "accuracy")
+    ]
+    assert differences.groups[0].columns == tuple(f"{each.people}" for each in compared)
+    for cell, each in zip(cells, compared, strict=True):
+        difference = each.comparison.difference("tf-c")
+        assert difference is not None
+        assert cell.text == f"{100 * difference.value:+.1f}" + " ✓" * difference.counts
+        assert cell.note.startswith("[")
+    assert "draws of the annotated people, and seeds" in differences.notes[0]
+
+
+def test_curves_without_comparisons_have_no_table_of_differences(evaluation: Evaluation) -> None:
+    bare = report_sections(evaluation.model_copy(update={"few_label_comparisons": ()}))
+    ids = {part.id for part in all_parts(bare) if isinstance(part, Table)}
+    assert "table-few-labels-challenge2017-accuracy" in ids
+    assert not [name for name in ids if name.startswith("table-few-label-differences")]
+
+
 def test_what_was_seen_in_pre_training_is_marked_in_the_table(sections: Sequence[Section]) -> None:
     summary = table(sections, "table-accuracy-1")
     assert "Sex, five folds †" in [group.title for group in summary.groups]
     assert summary.notes[-1].startswith("† Sex, five folds: 12 of 23 tested people were in the")
     assert "12 of 23" in table(sections, "table-gender").notes[-1]
+
+
+def test_tables_name_the_seeds_that_are_missing(evaluation: Evaluation) -> None:
+    representations = tuple(
+        entry.model_copy(update={"runs": entry.runs[:2], "missing_seeds": (2, 3)})
+        if entry.name == "byol"
+        else entry
+        for entry in evaluation.representations
+    )
+    changed = evaluation.model_copy(update={"representations": representations})
+    sentence = "BYOL has no finished training of seeds 2 and 3: its figures are of seeds 0 and 1."
+    assert sentence in table([headline_section(changed)], "table-accuracy-1").notes
+    section = benchmark_section(changed, changed.benchmarks[3])
+    assert sentence in table([section], "table-challenge2017").notes
+    assert sentence not in table([headline_section(evaluation)], "table-accuracy-1").notes
 
 
 def test_every_benchmark_has_its_figures_with_other_classifiers_and_seed_by_seed(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deaps.evaluation import BenchmarkFacts, BenchmarkRecord, Evaluation, Representation
-from deaps.paper import CLASS_COLUMNS_NOTE, paper_figure
+from deaps.paper import CLASS_COLUMNS_NOTE, FIGURE_NOTES, YARDSTICKS, paper_figure
 from deaps.report.cells import NOT_RUN, UNDEFINED, paper_cell, score_cell
 from deaps.report.columns import MetricColumn, metric_columns
 from deaps.report.figures.accuracy import AccuracyRow, accuracy_plot
@@ -31,6 +31,7 @@ from deaps.report.results import (
     accuracy,
     best_methods,
     interval_words,
+    missing_seed_notes,
     representations_of,
     tested_in,
     was_run,
@@ -40,6 +41,8 @@ from deaps.report.sections.results.differences import difference_parts
 from deaps.report.sections.results.other_probes import other_probe_tables
 from deaps.report.theme import INK, MUTED, series_styles
 from deaps.report.wording import count, counts, percent, percentage, slug
+
+_PAPER_NOTES = (FIGURE_NOTES, YARDSTICKS)
 
 
 def benchmark_section(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Section:
@@ -98,7 +101,9 @@ def _table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
         bodies=_bodies(evaluation, benchmark, columns),
         notes=(
             _note(benchmark),
+            *missing_seed_notes(evaluation, "method", "ablation"),
             *((CLASS_COLUMNS_NOTE,) if has_classes else ()),
+            *(notes[benchmark.name] for notes in _PAPER_NOTES if benchmark.name in notes),
             *filter(None, (benchmark.leak, benchmark.seen)),
         ),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from deaps.evaluation import (
     BenchmarkRecord,
     ComparisonFamily,
@@ -150,16 +152,17 @@ def _table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
         bodies=tuple(
             _body(evaluation, benchmark, family, metrics) for family in _families(benchmark)
         ),
-        notes=(_NOTE, *_scope_notes(benchmark)),
+        notes=(
+            _NOTE,
+            *scope_notes(d.scope for c in benchmark.comparisons for d in c.differences),
+        ),
     )
 
 
-def _scope_notes(benchmark: BenchmarkRecord) -> tuple[str, ...]:
+def scope_notes(scopes: Iterable[str | None]) -> tuple[str, ...]:
     """Return a note for what intervals do not cover, where a seed's luck is not known."""
-    scopes = {d.scope for c in benchmark.comparisons for d in c.differences}
-    return tuple(
-        f"Some intervals cover {scope}." for scope in sorted(scopes) if "one seed" in scope
-    )
+    partial = {scope for scope in scopes if scope is not None and "one seed" in scope}
+    return tuple(f"Some intervals cover {scope}." for scope in sorted(partial))
 
 
 def _body(
@@ -183,15 +186,14 @@ def _body(
 
 
 def _cells(comparison: MetricComparison | None, rival: str) -> tuple[Cell, Cell]:
-    differences = comparison.differences if comparison else ()
-    difference = next((d for d in differences if d.rival == rival), None)
-    return _pair(difference) if difference is not None else (UNDEFINED, UNDEFINED)
+    difference = comparison.difference(rival) if comparison else None
+    if difference is None:
+        return UNDEFINED, UNDEFINED
+    return difference_cell(difference), Cell(probability(difference.p_holm))
 
 
-def _pair(difference: Difference) -> tuple[Cell, Cell]:
+def difference_cell(difference: Difference) -> Cell:
+    """Return a difference in points, marked where it counts, with its family's interval."""
     mark = " ✓" if difference.counts else ""
     between = points_between(difference.family_low, difference.family_high)
-    return (
-        Cell(points(difference.value) + mark, note=between),
-        Cell(probability(difference.p_holm)),
-    )
+    return Cell(points(difference.value) + mark, note=between)

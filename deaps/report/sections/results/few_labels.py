@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from deaps.evaluation import Evaluation, FewLabelCurve
+from collections.abc import Iterable
+
+from deaps.evaluation import (
+    ComparisonFamily,
+    Evaluation,
+    FewLabelComparison,
+    FewLabelCurve,
+    MetricComparison,
+)
+from deaps.report.cells import UNDEFINED
 from deaps.report.columns import METRIC_TITLES
 from deaps.report.figures.few_labels import LabelCurve, few_labels_plot
 from deaps.report.parts import (
@@ -19,6 +28,7 @@ from deaps.report.parts import (
 )
 from deaps.report.results import benchmark_title, representation_label
 from deaps.report.sections.absent import notices
+from deaps.report.sections.results.differences import FAMILY_TITLES, difference_cell, scope_notes
 from deaps.report.theme import series_styles
 from deaps.report.wording import interval, percent, slug
 
@@ -27,6 +37,17 @@ _WORDS = (
     "Annotations are what a study pays for. The classifier is fitted on the recordings of a few "
     "people drawn at random, then of twice as many, each group holding the one before, and is "
     "tested on all test people each time."
+)
+_INTERVAL_NOTE = (
+    "Brackets hold the 95 % interval over tested people, draws of the annotated people, and seeds. "
+    "All annotated people together are no draw."
+)
+_DIFFERENCE_NOTE = (
+    "Points. Brackets hold the 95 % interval over tested people, draws of the annotated people, "
+    "and seeds, wide enough for all rivals of the same part of the table together. ✓ marks a "
+    "difference that counts: p of a sign-flip test over tested people, after Holm over the same "
+    "rivals, is below 0.05, and the interval excludes zero. Numbers of people and metrics are not "
+    "corrected for their number. few-label-differences.csv has every p."
 )
 
 
@@ -38,7 +59,9 @@ def few_labels_section(evaluation: Evaluation) -> Section:
         parts.append(Paragraph(_WORDS))
     for benchmark, by_metric in courses.items():
         parts.append(_figure(evaluation, benchmark, by_metric))
-        parts += [_table(evaluation, benchmark, *item) for item in by_metric.items()]
+        for metric, curves in by_metric.items():
+            parts.append(_table(evaluation, benchmark, metric, curves))
+            parts += _difference_tables(evaluation, benchmark, metric)
     return Section("few-labels", "Few labels", tuple(parts))
 
 
@@ -98,9 +121,62 @@ def _table(
     return Table(
         id=f"table-few-labels-{slug(benchmark)}-{slug(metric)}",
         caption=f"{benchmark_title(evaluation, benchmark)}: {METRIC_TITLES[metric]} in per cent by "
-        "the number of annotated people, with the 95 % interval over draws and tested people.",
+        "the number of annotated people.",
         corner="people",
         groups=(ColumnGroup("", tuple(f"{n:,}" for n in people)),),
         bodies=(Body(tuple(rows)),),
+        notes=(_INTERVAL_NOTE, *scope_notes(p.scope for curve in curves for p in curve.points)),
         folded=metric != "accuracy",
     )
+
+
+def _difference_tables(evaluation: Evaluation, benchmark: str, metric: str) -> list[Part]:
+    """Return the reference less each rival by the number of annotated people, if there is any."""
+    compared = [
+        each
+        for each in evaluation.few_label_comparisons
+        if (each.benchmark, each.comparison.metric) == (benchmark, metric)
+    ]
+    if not compared:
+        return []
+    people = sorted({each.people for each in compared})
+    families = dict.fromkeys(each.comparison.family for each in compared)
+    table = Table(
+        id=f"table-few-label-differences-{slug(benchmark)}-{slug(metric)}",
+        caption=f"{benchmark_title(evaluation, benchmark)}: paired differences in "
+        f"{METRIC_TITLES[metric]} by the number of annotated people.",
+        corner="less",
+        groups=(ColumnGroup("", tuple(f"{n:,}" for n in people)),),
+        bodies=tuple(_body(evaluation, family, compared, people) for family in families),
+        notes=(
+            _DIFFERENCE_NOTE,
+            *scope_notes(d.scope for each in compared for d in each.comparison.differences),
+        ),
+        folded=metric != "accuracy",
+    )
+    return [table]
+
+
+def _body(
+    evaluation: Evaluation,
+    family: ComparisonFamily,
+    compared: Iterable[FewLabelComparison],
+    people: Iterable[int],
+) -> Body:
+    by_people = {c.people: c.comparison for c in compared if c.comparison.family == family}
+    rivals = dict.fromkeys(d.rival for c in by_people.values() for d in c.differences)
+    rows = tuple(
+        Row(
+            representation_label(evaluation, rival),
+            tuple(_cell(by_people.get(n), rival) for n in people),
+        )
+        for rival in rivals
+    )
+    reference = next(iter(by_people.values())).reference
+    title = f"{FAMILY_TITLES[family]}: {representation_label(evaluation, reference)} less"
+    return Body(rows, title=title)
+
+
+def _cell(comparison: MetricComparison | None, rival: str) -> Cell:
+    difference = comparison.difference(rival) if comparison else None
+    return difference_cell(difference) if difference else UNDEFINED

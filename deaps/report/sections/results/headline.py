@@ -14,6 +14,7 @@ from deaps.evaluation import (
     Score,
 )
 from deaps.method_registry import DEAPS
+from deaps.paper import CLAIM_NOTE, FIGURE_NOTES
 from deaps.report.cells import UNDEFINED, accuracy_cell, paper_cell
 from deaps.report.parts import (
     Body,
@@ -32,6 +33,7 @@ from deaps.report.results import (
     accuracy,
     best_methods,
     interval_words,
+    missing_seed_notes,
     ranked,
     reported,
     representation_label,
@@ -227,7 +229,14 @@ def _table(
         corner="",
         groups=tuple(ColumnGroup(_marked(benchmark), ("here", "paper")) for benchmark in run),
         bodies=tuple(body for body in bodies if body.rows),
-        notes=(_note(run), _PAPER_NOTE, *_marks(run)),
+        notes=(
+            _note(run),
+            *missing_seed_notes(evaluation, "method"),
+            _PAPER_NOTE,
+            *dict.fromkeys(FIGURE_NOTES[b.name] for b in run if b.name in FIGURE_NOTES),
+            CLAIM_NOTE,
+            *_marks(run),
+        ),
     )
 
 

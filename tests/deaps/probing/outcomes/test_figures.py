@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -15,8 +14,8 @@ from deaps.config import BenchmarkSettings
 from deaps.evaluation import BenchmarkFacts, RepresentationRole, Score
 from deaps.probing.examples import Examples, Fold
 from deaps.probing.few_labels import nested_draws
-from deaps.probing.outcomes.curves import few_label_curves
-from deaps.probing.outcomes.figures import BenchmarkFigures, Contestant, Family
+from deaps.probing.outcomes.contest import Contestant, Family
+from deaps.probing.outcomes.figures import BenchmarkFigures
 from deaps.probing.plan import Plan, majority_accuracy
 from deaps.probing.probes import Answers
 from tests.deaps.probing.labelled_store import made_examples
@@ -224,25 +223,20 @@ def test_a_floors_luck_does_not_widen_the_interval_of_a_method() -> None:
     assert beside.outcome("own").scores[0] == alone.outcome("own").scores[0]
 
 
-def test_curves_are_means_over_draws_and_seeds() -> None:
-    labels = [0, 1] * 12
-    examples = made_examples(labels, [f"s{i // 2:02d}" for i in range(24)])
-    examples = replace(examples, sides=np.array(["train"] * 12 + ["test"] * 12))
-    plan = plan_of(TwoClasses, examples, [Fold("test", np.arange(12), np.arange(12, 24))])
-    rng = np.random.default_rng(5)
-    runs = tuple([answers(rng.integers(0, 2, 12), 2) for _ in plan.label_draws] for _ in range(2))
-    curves = few_label_curves(plan, [Contestant("own", "method", runs)])
-    (curve,) = (c for c in curves if c.metric == "accuracy")
-    for point in curve.points:
-        shares = [
-            np.mean(run[place].labels == examples.labels[12:])
-            for run in runs
-            for place, draw in enumerate(plan.label_draws)
-            if draw.n_people == point.people
-        ]
-        assert point.value == pytest.approx(np.mean(shares))
-        assert point.low <= point.value <= point.high
-    assert [point.people for point in curve.points] == [1, 2, 4, 6]
+def with_lucky_variants(*variants: tuple[str, RepresentationRole]) -> BenchmarkFigures:
+    """Two methods whose runs are alike, and variants whose runs are far apart."""
+    truth = [answers(EXAMPLES.labels[fold.test].astype(np.int64)) for fold in PLAN.folds]
+    made = [Contestant(n, "method", (random_run(s),) * 3) for n, s in (("own", 20), ("other", 21))]
+    made += [Contestant(n, role, (truth, random_run(22), random_run(23))) for n, role in variants]
+    return BenchmarkFigures(PLAN, made)
+
+
+@pytest.mark.parametrize("role", ["joined", "ablation", "trial"])
+def test_only_trainings_of_methods_tell_the_luck_of_a_seed(role: RepresentationRole) -> None:
+    alone, beside = with_lucky_variants(), with_lucky_variants(("variant", role))
+    assert beside.outcome("own").scores == alone.outcome("own").scores
+    third = with_lucky_variants(("variant", "method"))
+    assert third.outcome("own").scores != alone.outcome("own").scores
 
 
 def test_majority_answers_the_training_sides_most_frequent_class() -> None:

@@ -139,6 +139,30 @@ def test_the_interval_over_seeds_is_that_of_students_t_with_pooled_freedom() -> 
     assert high - low == pytest.approx(2 * stats.t.ppf(0.975, 4) / np.sqrt(3), rel=0.03)
 
 
+def seed_widths(*methods: tuple[tuple[float, ...], bool]) -> list[float]:
+    """Return the widths of intervals of methods, each its runs' values and whether it is pooled."""
+    made = [
+        Method(str(place), tuple(Means(np.full(30, v)) for v in values), pooled=pooled)
+        for place, (values, pooled) in enumerate(methods)
+    ]
+    drawn = draw_figures(made, draws=40_000)
+    bounds = [interval(drawn[method.name].draws) for method in made]
+    return [high - low for low, high in bounds]
+
+
+def test_a_variant_has_the_larger_of_its_own_luck_and_the_methods_and_adds_nothing() -> None:
+    method, steady, wild = ((1.0, 2.0, 3.0), True), ((5.0,) * 3, False), ((0.0, 5.0, 10.0), False)
+    widths = seed_widths(method, steady, wild)
+    expected = 2 * stats.t.ppf(0.975, 2) / np.sqrt(3)
+    assert widths == pytest.approx([expected, expected, 5 * expected], rel=0.05)
+
+
+def test_where_only_variants_have_several_runs_their_luck_is_that_of_all() -> None:
+    expected = 2 * stats.t.ppf(0.975, 2)
+    widths = seed_widths(((7.0,), True), ((1.0, 2.0, 3.0), False))
+    assert widths == pytest.approx([expected, expected / np.sqrt(3)], rel=0.05)
+
+
 def test_runs_that_differ_by_their_people_alone_have_no_luck_on_average() -> None:
     """Without the people's part taken out it would be 1 / 50."""
     weights = subject_weights(50, 200, seed=0)

@@ -1,0 +1,94 @@
+"""Which answers an evaluation's figures are made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from deaps.config import ModelSettings, SamplingSettings, TrainingSettings
+from deaps.experiment import Experiment, Trained
+from deaps.probing.answers import AnswerKey, AnswersByKey
+from deaps.probing.outcomes.judging import Judge
+from deaps.probing.probes import Answers
+from deaps.training.run_folder import TrainingPlan
+from tests.deaps.probing.outcomes.test_curves import PLAN as CURVE_PLAN
+from tests.deaps.probing.outcomes.test_curves import run as curve_run
+from tests.deaps.probing.outcomes.test_figures import EXAMPLES, PLAN, answers
+
+PLANS = {"made": PLAN}
+
+
+def right(share: float) -> list[Answers]:
+    """Return answers of which so many, of 30 in each fold, are right."""
+    made = []
+    for fold in PLAN.folds:
+        truth = EXAMPLES.labels[fold.test].astype(np.int64)
+        made.append(answers(np.where(np.arange(30) < 30 * share, truth, (truth + 1) % 3)))
+    return made
+
+
+def trained(name: str, seed: int) -> Trained:
+    plan = TrainingPlan(
+        name, ModelSettings(), SamplingSettings(), TrainingSettings(seed=seed), "recording"
+    )
+    return Trained(name, name.upper(), "method", plan)
+
+
+EXPERIMENT = Experiment(tuple(trained(n, s) for n in ("deaps", "byol") for s in (0, 1)), ())
+
+
+@pytest.mark.parametrize("probes", [["logistic"], ["logistic", "svc"], ["svc", "logistic"]])
+def test_accuracy_along_the_steps_is_that_of_the_first_probe(probes: list[str]) -> None:
+    """As the answers come: earlier steps have the first probe alone, the last has all of them."""
+    shares = {"svc": 0.5, "logistic": 0.9}
+    first = AnswerKey("deaps", 0, 100, "made", probes[0])
+    given: AnswersByKey = {first: right(0.3)}
+    given |= {first._replace(step=None, probe=probe): right(shares[probe]) for probe in probes}
+    judge = Judge(EXPERIMENT, "deaps", probes)
+    by_step = judge.accuracies_by_step(PLANS, given, {"deaps": 0})["deaps", "made"]
+    assert by_step == pytest.approx({100: 0.3, None: shares[probes[0]]})
+
+
+def test_one_seed_is_followed_along_the_steps() -> None:
+    key = AnswerKey("deaps", 0, None, "made", "svc")
+    given = {key: right(0.5), key._replace(step=10): right(0.4), key._replace(seed=1): right(0.9)}
+    by_step = Judge(EXPERIMENT, "deaps", ["svc"]).accuracies_by_step(PLANS, given, {"deaps": 0})
+    assert by_step["deaps", "made"] == pytest.approx({10: 0.4, None: 0.5})
+
+
+def test_where_a_seeds_run_is_missing_the_others_figures_are_used() -> None:
+    """Two seeds are planned; of BYOL one is there."""
+    shares = {("deaps", 0): 0.5, ("deaps", 1): 0.7, ("byol", 1): 0.8}
+    given = {
+        AnswerKey(name, seed, None, "made", "svc"): right(share)
+        for (name, seed), share in shares.items()
+    }
+    judge = Judge(EXPERIMENT, "deaps", ["svc"])
+    figures = judge.figures(PLANS, given)["made"]
+    deaps, byol = (figures.outcome(name).scores[0] for name in ("deaps", "byol"))
+    assert (deaps.value, deaps.by_seed) == (pytest.approx(0.6), pytest.approx((0.5, 0.7)))
+    assert (byol.value, byol.by_seed) == (pytest.approx(0.8), pytest.approx((0.8,)))
+    assert byol.scope is not None
+    assert "taken from the other methods" in byol.scope
+    difference = figures.comparisons(judge.families())[0].differences[0]
+    assert (difference.rival, difference.value) == ("byol", pytest.approx(-0.2))
+
+
+def test_few_labels_compare_the_reference_with_methods_and_floors_of_the_first_probe() -> None:
+    """Few-label answers of another probe, or folds in full, are not taken for them."""
+    runs = {("deaps", 0): 0.9, ("deaps", 1): 0.8, ("byol", 0): 0.5, ("byol", 1): 0.4}
+    given: AnswersByKey = {}
+    for (name, seed), share in {**runs, ("rr", None): 0.6}.items():
+        key = AnswerKey(name, seed, None, "made", "logistic", few_labels=True)
+        given[key] = curve_run(share)
+        given[key._replace(few_labels=False)] = right(0.1)
+    found = Judge(EXPERIMENT, "deaps", ["logistic"]).few_labels({"made": CURVE_PLAN}, given)
+    assert {curve.representation for curve in found.curves} == {"deaps", "byol", "rr"}
+    by_rival = {
+        d.rival: d.value
+        for each in found.comparisons
+        if (each.people, each.comparison.metric) == (7, "accuracy")
+        for d in each.comparison.differences
+    }
+    assert by_rival == pytest.approx({"byol": 0.4, "rr": 0.25})
+    assert {each.comparison.family for each in found.comparisons} == {"methods", "floors"}
