@@ -209,6 +209,25 @@ def few_labels(evaluation: Evaluation) -> str:
     return "\n\n".join(_curves(evaluation, head, curves) for head, curves in by_head.items())
 
 
+def few_label_differences(evaluation: Evaluation) -> str:
+    """Return the reference less every other, by the number of annotated people."""
+    by_head: dict[str, dict[str, dict[int, Difference]]] = {}
+    for each in evaluation.few_label_comparisons:
+        head = f"{_title(evaluation, each.benchmark)}: {each.comparison.metric}; DEAPS less"
+        for difference in each.comparison.differences:
+            own = by_head.setdefault(head, {}).setdefault(difference.rival, {})
+            own[each.people] = difference
+    tables = []
+    for head, by_rival in by_head.items():
+        people = sorted({n for own in by_rival.values() for n in own})
+        lines = [
+            [evaluation.representation(rival).label, *(difference_cell(own.get(n)) for n in people)]
+            for rival, own in by_rival.items()
+        ]
+        tables.append(as_table([head, *(f"{n:,}" for n in people)], lines))
+    return "\n\n".join(tables)
+
+
 def _curves(evaluation: Evaluation, head: str, curves: Sequence[FewLabelCurve]) -> str:
     people = sorted({point.people for curve in curves for point in curve.points})
     lines = []
@@ -248,6 +267,7 @@ TABLES: dict[str, Callable[[Evaluation], str]] = {
     "growth": growth,
     "gradual": gradual,
     "few-labels": few_labels,
+    "few-label-differences": few_label_differences,
     "inner": inner,
 }
 

@@ -99,6 +99,16 @@ def test_a_point_of_a_few_label_curve_has_its_interval() -> None:
     assert cell(table, "PCLR", f"{first.people:,}") == expected
 
 
+def test_a_difference_at_few_labels_stands_below_its_number_of_people() -> None:
+    evaluation = made_evaluation()
+    tables = TABLES["few-label-differences"](evaluation).split("\n\n")
+    compared = evaluation.few_label_comparisons[0]
+    difference = compared.comparison.differences[0]
+    rival = evaluation.representation(difference.rival).label
+    shown = cell(tables[0], rival, f"{compared.people:,}")
+    assert shown.startswith(f"{points(difference.value)} ")
+
+
 def test_the_record_has_all_that_the_tables_need() -> None:
     evaluation = made_evaluation()
     record = as_record(evaluation)
