@@ -62,7 +62,7 @@ def refusals(
 
     Only a benchmark whose data sets meet the pre-training is planned: that takes seconds.
     """
-    plans = {}
+    plans: dict[str, Plan] = {}
     for benchmark in configured_benchmarks(settings):
         judged = _judged(benchmark, trained, trials)
         if not benchmark.seen_in_training and _meets(index, benchmark, settings, judged):
