@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from storage.errors import DeapsError
+from storage.snapshot import sql_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -36,6 +37,18 @@ class DataPart:
         """Return the name for people, given those of the data sets."""
         name = labels[self.dataset]
         return name if self.part is None else f"{name} ({self.part})"
+
+    def condition(self) -> str:
+        """Return the condition in SQL by which its rows are chosen from ``recordings``."""
+        condition = f"dataset = {sql_literal(self.dataset)}"
+        return (
+            condition if self.part is None else f"{condition} AND split = {sql_literal(self.part)}"
+        )
+
+
+def condition_of(names: Iterable[str]) -> str:
+    """Return the condition in SQL that chooses recordings of any of some data sets and parts."""
+    return " OR ".join(DataPart.parse(name).condition() for name in names)
 
 
 def require_parts(index: DuckDBPyConnection, names: Iterable[str], *, setting: str) -> None:

@@ -116,9 +116,18 @@ def train_experiment(settings: Settings, parameters: StageParameters) -> dict[st
     """Train all that the experiment compares; return why trainings failed, by run.
 
     Again where another snapshot was published meanwhile: its runs are others.
+
+    Raises
+    ------
+    NoSuchPartError
+        If settings name a part of a data set that is not there, before anything is trained.
     """
     failures: dict[str, str] = {}
-    if not unfinished_runs(settings):
+    if load_state(settings).missing:
+        from flows.experiment.benchmark_check import check_experiment
+
+        check_experiment(settings)
+    else:
         skip_stage("deaps-train", "every run of the experiment is trained")
     while runs := [run for run in unfinished_runs(settings) if run.name not in failures]:
         failures |= train_runs(settings, parameters, runs)

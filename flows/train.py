@@ -70,6 +70,10 @@ def train_plans(settings: Settings, plans: Sequence[TrainingPlan]) -> list[str]:
     A training that fails does not stop the others; its error is raised when they are done.
     """
     runs = [create_run(settings.store.root, plan) for plan in plans]
+    if not all(run.finished for run in runs):
+        from flows.experiment.benchmark_check import warn_of_refusals
+
+        warn_of_refusals(settings, {plan.method: plan for plan in plans})
     at_once = trainings_at_once(settings.execution, len(runs))
     slots = threading.BoundedSemaphore(at_once)
     calls = [(opaque(run), opaque(settings), opaque(slots)) for run in runs]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.mutation.__main__ import draw, results, summary
+import pytest
+
+from tests.mutation.__main__ import draw, is_untried, results, summary
 
 
 def test_a_summary_counts_what_was_tried_and_names_what_was_not_killed(tmp_path: Path) -> None:
@@ -18,6 +20,30 @@ def test_a_summary_counts_what_was_tried_and_names_what_was_not_killed(tmp_path:
         "survived: m.a__2",
         "reached by no test: m.b__1",
     ]
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        (2, "interrupted"),
+        (5, "reached by no test"),
+        (33, "reached by no test"),
+        (34, "skipped"),
+        (35, "suspicious"),
+        (99, "suspicious"),
+    ],
+)
+def test_what_no_test_failed_on_is_not_killed(code: int, status: str) -> None:
+    assert summary({"m": code}) == f"0 of 1 mutants killed (0.0 %)\n{status}: m"
+
+
+@pytest.mark.parametrize("code", [1, 3, 36, 24, -24, 152, 255, -11, -9])
+def test_a_test_that_fails_hangs_or_crashes_kills(code: int) -> None:
+    assert summary({"m": code}) == "1 of 1 mutants killed (100.0 %)"
+
+
+def test_a_mutant_at_which_somebody_stopped_is_tried_again() -> None:
+    assert [code for code in (None, 2, 0, 1, 33) if is_untried(code)] == [None, 2]
 
 
 def test_the_same_seed_draws_the_same_mutants() -> None:

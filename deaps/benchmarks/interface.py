@@ -38,6 +38,10 @@ class Benchmark(ABC):
     stand_in: ClassVar[str | None] = None
     """Name of the benchmark that is followed where this one cannot be run."""
 
+    def judges(self, *, trial: bool) -> bool:
+        """Return whether a training is tested on it: trials are on the inner folds alone."""
+        return not (trial and self.reported)
+
     @abstractmethod
     def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
         """Return the data sets it needs."""

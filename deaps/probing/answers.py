@@ -67,12 +67,11 @@ def _of_file(
 ) -> Iterator[AnswerRequest]:
     followed = followed_benchmarks(plans)
     for name, plan in plans.items():
-        reported = plan.benchmark.reported
-        if file.representation in trials and reported:
+        if not plan.benchmark.judges(trial=file.representation in trials):
             continue
         if file.step is not None and name not in followed:
             continue
-        in_full = reported and file.step is None
+        in_full = plan.benchmark.reported and file.step is None
         for probe in probes if in_full else probes[:1]:
             key = AnswerKey(file.representation, file.seed, file.step, name, probe)
             yield AnswerRequest(key, (file.path,))

@@ -14,7 +14,7 @@ from deaps import evaluation
 from deaps.benchmark_registry import all_benchmarks
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
-from deaps.data_part import DataPart
+from deaps.data_part import DataPart, require_parts
 from deaps.probing.examples import Examples, Fold, Windows
 from deaps.probing.few_labels import LabelDraw, nested_draws
 from deaps.probing.labelled_windows import NotRunError
@@ -44,6 +44,30 @@ def configured_benchmarks(settings: BenchmarkSettings) -> list[Benchmark]:
     return [each for each in all_benchmarks().values() if each.datasets(settings)]
 
 
+def require_benchmark_parts(index: duckdb.DuckDBPyConnection, settings: BenchmarkSettings) -> None:
+    """Check the parts of data sets that benchmarks name.
+
+    A data set that is not there at all is no mistake: its benchmarks are not run.
+
+    Raises
+    ------
+    NoSuchPartError
+        If a data set is there without the part; the message names the key and the parts there are.
+    """
+    rows = index.execute("SELECT DISTINCT dataset FROM recordings").fetchall()
+    present = {dataset for (dataset,) in rows}
+    for benchmark in configured_benchmarks(settings):
+        for source in benchmark.datasets(settings):
+            if DataPart.parse(source).dataset in present:
+                require_parts(index, [source], setting=_named_by(source, benchmark, settings))
+
+
+def _named_by(source: str, benchmark: Benchmark, settings: BenchmarkSettings) -> str:
+    """Return the key that gives a benchmark its data set; another package's has none of ours."""
+    keys = (f"benchmarks.{key}" for key, value in settings if value == source)
+    return next(keys, f"benchmark {benchmark.name}")
+
+
 def plan_benchmarks(
     index: duckdb.DuckDBPyConnection,
     settings: BenchmarkSettings,
@@ -53,7 +77,13 @@ def plan_benchmarks(
     """Return the benchmarks that can be run on a snapshot, and why the others cannot.
 
     ``roots`` says where each configured data set lies, ``labels`` its name for people.
+
+    Raises
+    ------
+    NoSuchPartError
+        If a data set does not have the part that a benchmark names.
     """
+    require_benchmark_parts(index, settings)
     plans, not_run = {}, {}
     for benchmark in configured_benchmarks(settings):
         try:

@@ -114,15 +114,17 @@ class Sampler:
         self.pool, self.views, self.batch, self.seed = pool, views, batch, seed
         self._rule = _rule(pool, views, settings)
         serves = self._rule.serves
+        self.notes: list[str] = _left_out(pool, serves, self._rule.needs)
         if settings.subjects == "paired" and views is not Views.QUADRUPLE:
-            serves = serves & _of_paired(pool, settings)
+            triplets = _rule(pool, Views.QUADRUPLE, settings)
+            self.notes += _paired_notes(pool, triplets, self._rule)
+            serves = serves & _of_paired(pool, triplets)
         serving = pool.by_subject[serves[pool.by_subject]]
         subjects, first = np.unique(pool.subjects[serving], return_index=True)
         if not len(subjects):
             raise NotEnoughDataError(_no_subject(pool, views, settings, self._rule))
         self._serving, self._first = serving, np.append(first, len(serving))
         self.subjects: NDArray[np.int64] = subjects
-        self.notes: list[str] = _left_out(pool, subjects, self._rule)
         if batch > len(subjects):
             self.notes.append(_batch_exceeds(batch, len(subjects)))
 
@@ -188,15 +190,26 @@ def _with_partners(rng: Generator, drawn: Drawn) -> Drawn:
     return Drawn(*(np.concatenate([part, part[partner]], axis=1) for part in drawn))
 
 
-def _of_paired(pool: WindowPool, settings: SamplingSettings) -> NDArray[np.bool_]:
+def _of_paired(pool: WindowPool, triplets: Rule) -> NDArray[np.bool_]:
     """Return which recordings are of people from whom DEAPS can draw, (recordings,).
 
     Where nobody gives a triplet, such as on recordings of ten seconds, everybody stays.
     """
-    drawn_from = np.unique(pool.subjects[_rule(pool, Views.QUADRUPLE, settings).serves])
-    if not len(drawn_from):
+    if not triplets.serves.any():
         return np.ones(len(pool.subjects), bool)
-    return np.isin(pool.subjects, drawn_from)
+    return np.isin(pool.subjects, pool.subjects[triplets.serves])
+
+
+def _paired_notes(pool: WindowPool, triplets: Rule, rule: Rule) -> list[str]:
+    """Return whom ``sampling.subjects=paired`` leaves out of those who serve, in sentences."""
+    if not triplets.serves.any():
+        return [
+            f"no subject has {triplets.needs}, so sampling.subjects=paired leaves nobody out: "
+            f"all who have {rule.needs} are drawn"
+        ]
+    needs = f"{triplets.needs}, as sampling.subjects=paired asks"
+    paired = rule.serves & _of_paired(pool, triplets)
+    return _left_out(pool, paired, needs, among=rule)
 
 
 def _rule(pool: WindowPool, views: Views, settings: SamplingSettings) -> Rule:
@@ -223,18 +236,41 @@ def _no_subject(pool: WindowPool, views: Views, settings: SamplingSettings, rule
             f"the usable windows of one start at most {longest_s} s apart (data sets: "
             f"{names}; {n} subjects); lower it or choose other sampling.datasets"
         )
+    if rule.serves.any():
+        return (
+            f"0 of {n} subjects have {rule.needs} and are among those from whom DEAPS can draw, as "
+            f"sampling.subjects=paired asks (data sets: {names}); set sampling.subjects=all"
+        )
     return f"0 of {n} subjects have {rule.needs} (data sets: {names}); {rule.advice}"
 
 
-def _left_out(pool: WindowPool, subjects: NDArray[np.int64], rule: Rule) -> list[str]:
-    """Return a sentence for each data set of which not all subjects are in ``subjects``."""
-    totals = np.bincount(pool.subject_datasets, minlength=len(pool.datasets))
-    drawn = np.bincount(pool.subject_datasets[subjects], minlength=len(pool.datasets))
+def _left_out(
+    pool: WindowPool, serves: NDArray[np.bool_], needs: str, *, among: Rule | None = None
+) -> list[str]:
+    """Return a sentence for each data set of which some subjects have no recording that serves.
+
+    They are counted among all subjects, or among those who fulfil the rule ``among``.
+    """
+    everybody = np.arange(len(pool.subject_datasets))
+    total = everybody if among is None else pool.subjects[among.serves]
+    whom = "subjects" if among is None else f"subjects with {among.needs}"
+    counts = zip(
+        pool.datasets,
+        _by_dataset(pool, pool.subjects[serves]),
+        _by_dataset(pool, total),
+        strict=True,
+    )
     return [
-        f"{name}: {k} of {n} subjects have {rule.needs}; the others are never drawn"
-        for name, k, n in zip(pool.datasets, drawn.tolist(), totals.tolist(), strict=True)
+        f"{name}: {k} of {n} {whom} have {needs}; the others are never drawn"
+        for name, k, n in counts
         if k < n
     ]
+
+
+def _by_dataset(pool: WindowPool, subjects: NDArray[np.int64]) -> list[int]:
+    """Return how many different subjects there are of each data set."""
+    datasets = pool.subject_datasets[np.unique(subjects)]
+    return np.bincount(datasets, minlength=len(pool.datasets)).tolist()
 
 
 def _batch_exceeds(batch: int, n_subjects: int) -> str:

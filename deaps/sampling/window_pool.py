@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deaps.data_part import DataPart, require_parts
+from deaps.data_part import condition_of, require_parts
 from storage.errors import DeapsError
 from storage.schema import WINDOW_S, Quality, Status
 from storage.snapshot import open_index, sql_literal
@@ -91,7 +91,7 @@ def load_pool(index: Path | str, settings: SamplingSettings) -> WindowPool:
         require_parts(connection, settings.datasets, setting="sampling.datasets")
         chosen = f"status = {sql_literal(Status.OK)}"
         if settings.datasets:
-            chosen += f" AND ({' OR '.join(map(_is_of_part, settings.datasets))})"
+            chosen += f" AND ({condition_of(settings.datasets)})"
         recordings = connection.execute(_RECORDINGS.format(chosen=chosen)).fetchnumpy()
         # Several threads deliver the table's parts in any order (DuckDB 2.0), and ORDER BY takes
         # twice the memory; one thread keeps the publisher's order, which is the one wanted.
@@ -191,14 +191,6 @@ def _check_qualities(qualities: Iterable[str]) -> None:
     if unknown:
         message = f"sampling.qualities has {_listed(unknown)}; allowed are {_listed(allowed)}"
         raise NotEnoughDataError(message)
-
-
-def _is_of_part(name: str) -> str:
-    wanted = DataPart.parse(name)
-    condition = f"dataset = {sql_literal(wanted.dataset)}"
-    return (
-        condition if wanted.part is None else f"{condition} AND split = {sql_literal(wanted.part)}"
-    )
 
 
 def _nothing_usable(settings: SamplingSettings, n_recordings: int) -> str:

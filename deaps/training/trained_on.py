@@ -5,24 +5,30 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import torch
 
-from deaps.methods import load_method
+from deaps.config import SamplingSettings
+from deaps.data_part import condition_of
+from deaps.methods import build_method
 from deaps.models.encoder_file import read_about
+from deaps.sampling.batch import Views
 from deaps.sampling.sampler import Sampler, open_sampler
-from deaps.training.run_folder import Run
+from deaps.sampling.window_pool import NotEnoughDataError, load_pool
+from deaps.training.run_folder import Run, TrainingPlan
 from storage.atomic import replacing
 from storage.digest import digest_of
 from storage.snapshot import open_index
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-    from numpy.typing import NDArray
 
 TRAINED_ON_NAME = "trained_on.json"
 _HASH_LENGTH = 12
@@ -38,8 +44,7 @@ WITH named AS (
 )
 """
 _NAMES = """
-SELECT person, content, synthetic FROM named JOIN datasets USING (dataset)
-WHERE list_contains($ids, recording_id)
+SELECT person, content, synthetic FROM named JOIN datasets USING (dataset) WHERE {chosen}
 """
 _WINDOWS_SEEN = """
 SELECT dataset, coalesce(list(DISTINCT channel ORDER BY channel) FILTER (channel IS NOT NULL), []),
@@ -147,7 +152,43 @@ def short_hash(name: str) -> str:
 def drawn_from(sampler: Sampler, index: Path) -> TrainedOn:
     """Return whom a sampler can draw: all usable recordings of every subject that qualifies."""
     pool = sampler.pool
-    return _named(pool.recording_ids[np.isin(pool.subjects, sampler.subjects)], index)
+    ids = pool.recording_ids[np.isin(pool.subjects, sampler.subjects)]
+    with open_index(index) as connection:
+        return _named(connection, "list_contains($ids, recording_id)", ids=ids.tolist())
+
+
+def planned_training(plans: Mapping[str, TrainingPlan], index: Path) -> dict[str, TrainedOn]:
+    """Return whom trainings would draw from, by name: the sampler's rules tell without training.
+
+    A training that finds nobody to draw from is left out: it stops before its first step.
+
+    Raises
+    ------
+    NoSuchPartError
+        If the index does not have a data set or part of ``sampling.datasets``.
+    """
+    pool = cache(lambda sampling: load_pool(index, sampling))
+
+    @cache
+    def people(views: Views, sampling: SamplingSettings) -> TrainedOn:
+        return drawn_from(Sampler(pool(sampling), views, sampling, batch=1, seed=0), index)
+
+    found = {}
+    for name, plan in plans.items():
+        with suppress(NotEnoughDataError):
+            found[name] = people(_views(plan), plan.sampling)
+    return found
+
+
+def _views(plan: TrainingPlan) -> Views:
+    """Return what a method draws: settings may decide it, so a copy without weights is built."""
+    with torch.device("meta"):
+        return build_method(plan.method, plan.model).views
+
+
+def people_of(index: DuckDBPyConnection, names: Iterable[str]) -> TrainedOn:
+    """Return all people and recordings of some data sets or parts, as if trained on."""
+    return _named(index, condition_of(names))
 
 
 def keep_trained_on(run: Run, sampler: Sampler) -> None:
@@ -162,10 +203,8 @@ def read_trained_on(run: Run) -> TrainedOn:
     try:
         values = json.loads((run.folder / TRAINED_ON_NAME).read_bytes())
     except FileNotFoundError:
-        plan = run.plan
-        views = load_method(plan.method).views
-        sampler = open_sampler(run.index, views, plan.sampling, batch=1, seed=0)
-        return drawn_from(sampler, run.index)
+        views, sampling = _views(run.plan), run.plan.sampling
+        return drawn_from(open_sampler(run.index, views, sampling, batch=1, seed=0), run.index)
     return TrainedOn(
         frozenset(values["subjects"]),
         frozenset(values["recordings"]),
@@ -190,9 +229,9 @@ def trained_on_of_file(encoder: Path) -> TrainedOn:
     return TrainedOn(subjects, recordings, hashed=True, recorded=recorded)
 
 
-def _named(recording_ids: NDArray[np.int32], index: Path) -> TrainedOn:
-    with open_index(index) as connection:
-        rows = connection.execute(_NAMED + _NAMES, {"ids": recording_ids.tolist()}).fetchall()
+def _named(index: DuckDBPyConnection, chosen: str, **values: object) -> TrainedOn:
+    """Return people and recordings, of those that a condition in SQL chooses."""
+    rows = index.execute(_NAMED + _NAMES.format(chosen=chosen), values).fetchall()
     return TrainedOn(
         frozenset(subject for subject, _, _ in rows),
         frozenset(content for _, content, _ in rows if content),

@@ -24,6 +24,7 @@ from deaps.probing.representations import (
     run_files,
 )
 from deaps.training.trained_on import TrainedOn, read_trained_on, trained_on_of_file
+from flows.config import Settings
 from flows.experiment.state import ExperimentState
 from preprocessing.datasets import DATASETS
 
@@ -89,12 +90,17 @@ def guarded_plans(
     """Return the benchmarks that can be run on the finished runs, and why others cannot."""
     settings = state.settings
     plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots(), labels)
-    trained = trained_on(state.finished)
-    if settings.experiment.shipped:
-        require_chain_of_store(None, index)
-        trained[SHIPPED_FLOOR] = trained_on_of_file(encoder_file())
-    guarded = guard_plans(plans, trained)
+    trained = trained_on(state.finished) | shipped_on(settings, index)
+    guarded = guard_plans(plans, trained, state.experiment.trials())
     return guarded, not_run | guarded.refused
+
+
+def shipped_on(settings: Settings, index: DuckDBPyConnection) -> dict[str, TrainedOn]:
+    """Return whom the shipped encoder was trained on, nothing if it is not compared."""
+    if not settings.experiment.shipped:
+        return {}
+    require_chain_of_store(None, index)
+    return {SHIPPED_FLOOR: trained_on_of_file(encoder_file())}
 
 
 def dataset_labels() -> DatasetLabels:

@@ -10,6 +10,7 @@ import pytest
 
 from flows import pipeline
 from flows.config import Settings
+from flows.experiment import benchmark_check
 from flows.pipeline import IncompleteExperimentError, train_and_report, train_experiment
 from flows.runtime.flow_start import StageParameters
 
@@ -17,7 +18,9 @@ from flows.runtime.flow_start import StageParameters
 @pytest.fixture
 def done(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """Stages that note what was called; two runs, of which ``bad`` fails each time."""
-    state = SimpleNamespace(calls=[], runs={"good": 1}, unfinished=["good", "bad"])
+    state = SimpleNamespace(
+        calls=[], runs={"good": 1}, unfinished=["good", "bad"], missing=("good", "bad")
+    )
 
     def train(settings: Settings, parameters: StageParameters, runs: Any) -> dict[str, str]:
         state.calls.append([run.name for run in runs])
@@ -29,6 +32,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         "unfinished_runs",
         lambda settings: [SimpleNamespace(name=name) for name in state.unfinished],
     )
+    monkeypatch.setattr(benchmark_check, "check_experiment", lambda settings: None)
     monkeypatch.setattr(pipeline, "train_runs", train)
     monkeypatch.setattr(pipeline, "load_state", lambda settings: state)
     monkeypatch.setattr(pipeline, "embed_runs", lambda *_: state.calls.append("embed"))
@@ -55,7 +59,7 @@ def test_without_any_run_nothing_is_evaluated(done: SimpleNamespace) -> None:
 
 
 def test_without_failures_the_page_is_returned(done: SimpleNamespace) -> None:
-    done.unfinished = []
+    done.unfinished, done.missing = [], ()
     page = train_and_report(Settings(), StageParameters())
     assert page == Path("/r/abc/index.html")
     assert train_experiment(Settings(), StageParameters()) == {}

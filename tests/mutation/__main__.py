@@ -17,8 +17,18 @@ from pathlib import Path
 
 MUTANTS = Path("mutants")
 KILLED, SURVIVED, UNTESTED = "killed", "survived", "reached by no test"
-_STATUS = {0: SURVIVED, 33: UNTESTED}
-"""mutmut's exit codes; any other means that a test failed, hung or crashed."""
+SKIPPED, SUSPICIOUS, INTERRUPTED = "skipped", "suspicious", "interrupted"
+_FAILED, _HUNG, _CRASHED = {1, 3}, {36, 24, -24, 152, 255}, {-11, -9}
+_STATUS: dict[int, str] = {
+    **dict.fromkeys(_FAILED | _HUNG | _CRASHED, KILLED),
+    0: SURVIVED,
+    2: INTERRUPTED,
+    5: UNTESTED,
+    33: UNTESTED,
+    34: SKIPPED,
+    35: SUSPICIOUS,
+}
+"""mutmut's exit codes (its ``status_by_exit_code``); it calls any other suspicious, too."""
 
 
 def main() -> None:
@@ -29,7 +39,7 @@ def main() -> None:
     given = parser.parse_args()
     _mutmut("deaps.losses.static*__mutmut_1")  # makes all of them, and finds each one's tests
     drawn = draw(results(), given.sample, given.seed)
-    untried = [name for name in drawn if results()[name] is None]
+    untried = [name for name, code in results().items() if name in drawn and is_untried(code)]
     if untried:
         _mutmut(*untried)
     print(summary({name: results()[name] for name in drawn}))
@@ -48,9 +58,16 @@ def draw(mutants: dict[str, int | None], n: int, seed: int) -> list[str]:
     return sorted(random.Random(seed).sample(sorted(mutants), min(n, len(mutants))))
 
 
+def is_untried(code: int | None) -> bool:
+    """Return whether a mutant is still to be tried: somebody may have stopped mutmut at it."""
+    return code is None or _STATUS.get(code) == INTERRUPTED
+
+
 def summary(tried: dict[str, int | None]) -> str:
     """Return the share that was killed, and the others by name."""
-    status = {name: _STATUS.get(code, KILLED) for name, code in tried.items() if code is not None}
+    status = {
+        name: _STATUS.get(code, SUSPICIOUS) for name, code in tried.items() if code is not None
+    }
     counts = Counter(status.values())
     others = [f"{what}: {name}" for name, what in sorted(status.items()) if what != KILLED]
     share = 100 * counts[KILLED] / max(1, len(status))

@@ -25,9 +25,15 @@ def reference_mask(a: Vector, b: Vector, k: int) -> list[int]:
     return [int(f in largest) for f in range(len(a))]
 
 
-def reference_loss(predictions: Triplet, targets: Triplet, features: int) -> float:
+def reference_loss(
+    predictions: Triplet,
+    targets: Triplet,
+    features: int,
+    before_s: Tensor = BEFORE,
+    after_s: Tensor = AFTER,
+) -> float:
     losses = []
-    for n in range(N):
+    for n in range(len(before_s)):
         mask = reference_mask(
             predictions.before[n].tolist(), predictions.after[n].tolist(), features
         )
@@ -36,7 +42,7 @@ def reference_loss(predictions: Triplet, targets: Triplet, features: int) -> flo
             for part in (*predictions, *targets)
         ]
         q_before, q_middle, q_after, t_before, t_middle, t_after = rows
-        i, j = BEFORE[n].item(), AFTER[n].item()
+        i, j = before_s[n].item(), after_s[n].item()
         first = 1 - cosine(t_middle, reference_par(q_before, q_after, i, j))
         second = 1 - cosine(q_middle, reference_par(t_before, t_after, i, j))
         losses.append(0.5 * first + 0.5 * second)

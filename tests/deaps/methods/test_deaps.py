@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from deaps.config import DeapsSettings, ModelSettings
 from deaps.losses.covariance import covariance_loss
@@ -9,8 +13,9 @@ from deaps.losses.gradual import Triplet, gradual_loss, gradual_mask
 from deaps.losses.static import static_loss
 from deaps.methods.byol import Byol
 from deaps.methods.deaps import Deaps
-from deaps.sampling.batch import Views
+from deaps.sampling.batch import Batch, Views
 from storage.errors import DeapsError
+from tests.deaps.losses.test_gradual import reference_loss
 from tests.deaps.sampling.made_batches import made_batch
 
 
@@ -23,15 +28,27 @@ def made(**overrides: object) -> Deaps:
     return method
 
 
+class Branch(NamedTuple):
+    """Rows of the views of a branch, one view after the other."""
+
+    projections: Tensor
+    predictions: Tensor
+    targets: Tensor
+
+
+def branch(method: Deaps, batch: Batch, name: str, views: tuple[int, ...]) -> Branch:
+    """Return what a branch's heads make of its views, each head called once."""
+    student = torch.cat([method.encoder(batch.windows[:, view]) for view in views])
+    teacher = torch.cat([method.teacher.encoder(batch.windows[:, view]) for view in views])
+    projections = method.projectors[name](student)
+    targets = method.teacher.projectors[name](teacher)
+    return Branch(projections, method.predictors[name](projections), targets)
+
+
 def test_loss_is_the_algorithm_step_by_step() -> None:
     method, batch = made(), made_batch(Views.QUADRUPLE)
-    student = [method.encoder(batch.windows[:, view]) for view in range(4)]
-    teacher = [method.teacher.encoder(batch.windows[:, view]) for view in range(4)]
-    z_s = method.projectors["static"](torch.cat([student[0], student[2]]))
-    z_d = method.projectors["dynamic"](torch.cat(student[1:]))
-    q_s, q_d = method.predictors["static"](z_s), method.predictors["dynamic"](z_d)
-    t_s = method.teacher.projectors["static"](torch.cat([teacher[0], teacher[2]]))
-    t_d = method.teacher.projectors["dynamic"](torch.cat(teacher[1:]))
+    z_s, q_s, t_s = branch(method, batch, "static", (0, 2))
+    z_d, q_d, t_d = branch(method, batch, "dynamic", (1, 2, 3))
     static = static_loss(q_s[:8], q_s[8:], t_s[:8], t_s[8:])
     gradual = gradual_loss(
         Triplet(q_d[:8], q_d[8:16], q_d[16:]),
@@ -42,6 +59,34 @@ def test_loss_is_the_algorithm_step_by_step() -> None:
     )
     expected = static + gradual + 0.1 * (covariance_loss(z_s) + covariance_loss(z_d))
     torch.testing.assert_close(method(batch)["loss"], expected, atol=1e-5, rtol=0)
+
+
+def test_all_that_is_logged_is_what_its_name_says() -> None:
+    method, batch = made(), made_batch(Views.QUADRUPLE)
+    logged = {name: term.item() for name, term in method(batch).items()}
+    static = branch(method, batch, "static", (0, 2))
+    dynamic = branch(method, batch, "dynamic", (1, 2, 3))
+    q, t = Triplet(*dynamic.predictions.chunk(3)), Triplet(*dynamic.targets.chunk(3))
+    i, j = batch.before_s, batch.after_s
+    stranger = [-1, *range(7)]  # each sample has the middle of the one before it
+    firsts = [triplet._replace(middle=triplet.before) for triplet in (q, t)]
+    strangers = [triplet._replace(middle=triplet.middle[stranger]) for triplet in (q, t)]
+    expected = {
+        "gradual": reference_loss(q, t, 32, i, j),
+        "gradual_swapped": reference_loss(q, t, 32, j, i),
+        "gradual_first": reference_loss(*firsts, 32, i, j),
+        "gradual_stranger": reference_loss(*strangers, 32, i, j),
+    }
+    for name, projections in {"static": static[0], "dynamic": dynamic[0]}.items():
+        rows = projections.detach().numpy()
+        off_diagonal = np.corrcoef(rows.T)[~np.eye(256, dtype=bool)]
+        expected[f"{name}_variance"] = rows.var(axis=0, ddof=1).mean()
+        expected[f"{name}_correlation"] = np.sqrt(np.square(off_diagonal).mean())
+    losses = {name: logged.pop(name) for name in ("loss", "static", "covariance")}
+    assert logged == pytest.approx(expected, rel=1e-3)
+    assert min(losses.values()) > 0
+    # They must differ for the comparison to tell them apart.
+    assert len({round(value, 4) for value in expected.values()}) == len(expected)
 
 
 def test_terms_add_up_to_the_loss() -> None:

@@ -37,9 +37,15 @@ TEMPERATURE = 0.37
 """Like no default, so that a method that does not hand it on is found out."""
 
 
+at_temperatures = pytest.mark.parametrize(
+    ("settings", "temperature"), [({"temperature": TEMPERATURE}, TEMPERATURE), ({}, 0.1)]
+)
+"""Settings of a contrastive method, and the temperature that they stand for: 0.1 by default."""
+
+
 def contrast(**values: object) -> ModelSettings:
     torch.manual_seed(0)
-    return ModelSettings(contrast=ContrastSettings(temperature=TEMPERATURE, **values))  # type: ignore[arg-type]
+    return ModelSettings(contrast=ContrastSettings(**values))  # type: ignore[arg-type]
 
 
 def projections(method: Any, batch: Batch) -> list[list[list[float]]]:
@@ -75,27 +81,39 @@ def test_byol_predicts_each_window_from_the_other_visit() -> None:
     assert method(batch)["loss"].item() == pytest.approx(expected, abs=1e-5)
 
 
+@at_temperatures
 @pytest.mark.parametrize("exclude", [True, False])
-def test_pclr_is_nt_xent_at_its_temperature_without_rows_of_the_same_subject(exclude: bool) -> None:
-    method = Pclr(contrast(exclude_same_subject=exclude))
+def test_pclr_is_nt_xent_at_its_temperature_without_rows_of_the_same_subject(
+    settings: dict[str, float], temperature: float, exclude: bool
+) -> None:
+    method = Pclr(contrast(exclude_same_subject=exclude, **settings))
     batch = with_repeated_subjects(Views.PAIR)
     view1, view2 = projections(method, batch)
     subjects = batch.subjects.tolist() if exclude else None
-    expected = reference.nt_xent(view1, view2, TEMPERATURE, subjects)
+    expected = reference.nt_xent(view1, view2, temperature, subjects)
     assert method(batch)["loss"].item() == pytest.approx(expected, rel=1e-4)
 
 
-def test_clocs_is_its_formula_at_its_temperature() -> None:
-    method, batch = Clocs(contrast()), with_repeated_subjects(Views.ADJACENT)
+@at_temperatures
+def test_clocs_is_its_formula_at_its_temperature(
+    settings: dict[str, float], temperature: float
+) -> None:
+    method, batch = Clocs(contrast(**settings)), with_repeated_subjects(Views.ADJACENT)
     view1, view2 = projections(method, batch)
-    expected = clocs_reference(view1, view2, batch.subjects.tolist(), TEMPERATURE)
+    expected = clocs_reference(view1, view2, batch.subjects.tolist(), temperature)
     assert method(batch)["loss"].item() == pytest.approx(expected, rel=1e-4)
 
 
-def test_mixing_up_asks_the_mixture_for_the_share_of_each_window() -> None:
-    method = MixingUp(contrast(mixing_temperature=0.23, mixing_alpha=0.4))
+@pytest.mark.parametrize(
+    ("settings", "temperature", "alpha"),
+    [({"mixing_temperature": 0.23, "mixing_alpha": 0.4}, 0.23, 0.4), ({}, 0.5, 0.2)],
+)
+def test_mixing_up_asks_the_mixture_for_the_share_of_each_window(
+    settings: dict[str, float], temperature: float, alpha: float
+) -> None:
+    method = MixingUp(contrast(**settings))
     batch = made_batch(Views.PARTNER)
-    share = mixing_share(0.4, batch.seed)
+    share = mixing_share(alpha, batch.seed)
     first, second = batch.windows.unbind(dim=1)
     stacked = torch.cat(
         [method.encoder(x) for x in (share * first + (1 - share) * second, first, second)]
@@ -103,16 +121,22 @@ def test_mixing_up_asks_the_mixture_for_the_share_of_each_window() -> None:
     mixed, view1, view2 = (part.tolist() for part in method.projector(stacked).chunk(3))
     losses = []
     for row, mixture in enumerate(mixed):
-        logits = [reference.cosine(mixture, other) / 0.23 for other in (*view1, *view2)]
+        logits = [reference.cosine(mixture, other) / temperature for other in (*view1, *view2)]
         targets = [0.0] * len(logits)
         targets[row], targets[row + len(mixed)] = share, 1 - share
         losses.append(reference.cross_entropy(logits, targets))
     assert method(batch)["loss"].item() == pytest.approx(reference.mean(losses), rel=1e-4)
 
 
-def test_tfc_compares_windows_with_augmented_ones_and_time_with_frequency() -> None:
+@pytest.mark.parametrize(
+    ("changed_settings", "temperature", "weight"),
+    [({"temperature": TEMPERATURE, "within_weight": 0.6}, TEMPERATURE, 0.6), ({}, 0.2, 0.2)],
+)
+def test_tfc_compares_windows_with_augmented_ones_and_time_with_frequency(
+    changed_settings: dict[str, float], temperature: float, weight: float
+) -> None:
     torch.manual_seed(0)
-    settings = TfcSettings(temperature=TEMPERATURE, within_weight=0.6)
+    settings = TfcSettings(**changed_settings)  # type: ignore[arg-type]
     method, batch = Tfc(ModelSettings(tfc=settings)), made_batch(Views.SINGLE)
     windows = batch.windows[:, 0]
     draws = Draws(batch, whole=method.encoder.across_batch)
@@ -126,13 +150,15 @@ def test_tfc_compares_windows_with_augmented_ones_and_time_with_frequency() -> N
     model = method.encoder
     time, time_augmented = model.time_encoder(windows), model.time_encoder(augmented)
     frequency, altered = model.frequency_encoder(spectra), model.frequency_encoder(changed)
-    expected = 0.6 * (_nt_xent(time, time_augmented) + _nt_xent(frequency, altered))
-    expected += _nt_xent(model.time_projector(time), model.frequency_projector(frequency))
+    between = model.time_projector(time), model.frequency_projector(frequency)
+    within = [(time, time_augmented), (frequency, altered)]
+    expected = weight * sum(_nt_xent(*pair, temperature) for pair in within)
+    expected += _nt_xent(*between, temperature)
     assert method(batch)["loss"].item() == pytest.approx(expected, rel=1e-4)
 
 
-def _nt_xent(first: Tensor, second: Tensor) -> float:
-    return reference.nt_xent(first.tolist(), second.tolist(), TEMPERATURE)
+def _nt_xent(first: Tensor, second: Tensor, temperature: float) -> float:
+    return reference.nt_xent(first.tolist(), second.tolist(), temperature)
 
 
 def test_initial_weights_are_truncated_at_two_deviations_of_their_layer() -> None:

@@ -123,17 +123,27 @@ def test_a_benchmark_that_tests_trained_people_is_refused(plans: dict[str, Plan]
     guarded = guard_plans(plans, {"deaps": NOBODY, "pclr": leaking})
     n = len(np.unique(tested))
     assert guarded.refused["afib-loo"].startswith(
-        f"refused, because 1 of {n} tested people were in the pre-training of pclr"
+        f"refused, because 1 of {n} tested people are in the pre-training of pclr"
     )
     assert "afib-loo" not in guarded.plans
     assert {"gender", "challenge2017"} <= set(guarded.plans)
+
+
+def test_a_trial_is_guarded_for_the_benchmarks_that_judge_it_alone(plans: dict[str, Plan]) -> None:
+    """Trials have figures on the inner folds only: they cannot leak into reported ones."""
+    everybody = frozenset(str(name) for plan in plans.values() for name in plan.examples.subjects)
+    leaking = TrainedOn(everybody, frozenset())
+    guarded = guard_plans(plans, {"deaps": NOBODY, "hot": leaking}, {"hot"})
+    assert set(guarded.refused) == {"inner-folds", "inner-few"}
+    as_method = guard_plans(plans, {"deaps": NOBODY, "hot": leaking})
+    assert {"afib-loo", "afib-transfer", "challenge2017"} <= set(as_method.refused)
 
 
 def test_a_copy_of_a_tested_recording_under_another_name_is_found(plans: dict[str, Plan]) -> None:
     plan = plans["challenge2017"]
     content = str(plan.examples.contents[plan.tested[0]])
     guarded = guard_plans(plans, {"deaps": TrainedOn(frozenset(), frozenset({content}))})
-    assert "tested recordings were in the pre-training of deaps" in guarded.refused["challenge2017"]
+    assert "tested recordings are in the pre-training of deaps" in guarded.refused["challenge2017"]
 
 
 def test_people_who_are_only_fitted_on_may_be_trained_on(plans: dict[str, Plan]) -> None:
@@ -149,6 +159,6 @@ def test_a_benchmark_that_declares_it_is_run_and_says_so(plans: dict[str, Plan],
     guarded = guard_plans(plans, {"pclr": read_trained_on(run)})
     assert "gender" in guarded.plans
     assert guarded.seen["gender"].endswith(
-        "were in the pre-training of pclr, without labels; the benchmark declares it."
+        "are in the pre-training of pclr, without labels; the benchmark declares it."
     )
     assert guarded.refused == {}

@@ -283,7 +283,7 @@ def _benchmark(
         classes=tuple(tested),
         reported=reported,
         facts=facts,
-        seen="12 of 23 tested people were in the pre-training of deaps, without labels; the "
+        seen="12 of 23 tested people are in the pre-training of deaps, without labels; the "
         "benchmark declares it."
         if name == "gender"
         else None,

@@ -237,7 +237,7 @@ def test_curves_without_comparisons_have_no_table_of_differences(evaluation: Eva
 def test_what_was_seen_in_pre_training_is_marked_in_the_table(sections: Sequence[Section]) -> None:
     summary = table(sections, "table-accuracy-1")
     assert "Sex, five folds †" in [group.title for group in summary.groups]
-    assert summary.notes[-1].startswith("† Sex, five folds: 12 of 23 tested people were in the")
+    assert summary.notes[-1].startswith("† Sex, five folds: 12 of 23 tested people are in the")
     assert "12 of 23" in table(sections, "table-gender").notes[-1]
 
 

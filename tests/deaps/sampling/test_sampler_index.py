@@ -172,6 +172,45 @@ def test_subjects_that_are_never_drawn_are_noted_by_data_set() -> None:
     assert sampler.notes == [f"ds: 3 of 4 {tail}", f"other: 0 of 2 {tail}"]
 
 
+def test_people_whom_paired_leaves_out_are_noted_with_that_reason() -> None:
+    """They have what the method needs, but not what DEAPS needs."""
+    visits = [*two_visits(3), whole("x", 1, 30), whole("y", 1, 30, "other")]
+    pool = pool_of([*visits, Visit("z", 1, (0, 1), (False, False))])
+    sampler = Sampler(pool, Views.SINGLE, SamplingSettings(), batch=2, seed=0)
+    tail = (
+        "subjects with a usable window have a triplet over 120 s and a usable window of another "
+        "visit, as sampling.subjects=paired asks; the others are never drawn"
+    )
+    assert sampler.notes == [
+        "ds: 4 of 5 subjects have a usable window; the others are never drawn",
+        f"ds: 3 of 4 {tail}",
+        f"other: 0 of 1 {tail}",
+    ]
+    everybody = SamplingSettings(subjects="all")
+    assert Sampler(pool, Views.SINGLE, everybody, batch=2, seed=0).notes == sampler.notes[:1]
+
+
+def test_it_is_noted_if_paired_leaves_nobody_out_because_nobody_gives_a_triplet() -> None:
+    pool = pool_of([whole("x", 1, 1), whole("y", 1, 1)])
+    sampler = Sampler(pool, Views.SINGLE, SamplingSettings(), batch=2, seed=0)
+    assert sampler.subjects.tolist() == [0, 1]
+    assert sampler.notes == [
+        "no subject has usable windows in two visits, so sampling.subjects=paired leaves nobody "
+        "out: all who have a usable window are drawn"
+    ]
+    everybody = SamplingSettings(subjects="all")
+    assert Sampler(pool, Views.SINGLE, everybody, batch=2, seed=0).notes == []
+
+
+def test_nobody_left_by_paired_is_explained() -> None:
+    """One subject has adjacent windows, another one triplets."""
+    spread = [Visit("x", v, (0, 6, 12), (True,) * 3) for v in (1, 2)]
+    pool = pool_of([*spread, whole("y", 1, 5)])
+    message = "0 of 2 subjects have two adjacent .*=paired asks .*set sampling.subjects=all"
+    with pytest.raises(NotEnoughDataError, match=message):
+        Sampler(pool, Views.ADJACENT, SamplingSettings(), batch=2, seed=0)
+
+
 def test_a_batch_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="batch is 0"):
         Sampler(pool_of(ONE_VISIT), Views.SINGLE, SamplingSettings(), batch=0, seed=0)

@@ -16,7 +16,7 @@ def test_a_plan_survives_its_file(tmp_path: Path) -> None:
 
 
 def test_the_hand_written_file_of_an_earlier_version_is_read(tmp_path: Path) -> None:
-    run = make_run(make_training_store(tmp_path / "store", subjects=2))
+    run = make_run(make_training_store(tmp_path / "store", subjects=2), precision="auto")
     (run.folder / "config.toml").write_text(
         f'snapshot = "{run.snapshot_id}"\nstarted_at = "{run.started_at}"\nmethod = "byol"\n'
         'normalise = "recording"\n\n[model]\n\n[model.encoder]\nnorm = "embedding"\nchunk = 0\n\n'

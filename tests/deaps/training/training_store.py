@@ -31,7 +31,7 @@ def make_run(store: Path, method: str = "byol", **training: Any) -> Run:
     """Return a run of a few cheap steps."""
     values = {
         "batch": 4, "iterations": 6, "tfc_iterations": 6, "checkpoint_every": 2,
-        "evolution_every": 3, "metrics_every": 1, "seed": 3,
+        "evolution_every": 3, "metrics_every": 1, "seed": 3, "precision": "float32",
     }  # fmt: skip
     plan = TrainingPlan(
         method=method,
