@@ -20,7 +20,7 @@ RepresentationRole = Literal["method", "floor", "joined", "ablation", "trial"]
 """Joined is a method's features with a floor's beside them; a trial is a choice tried on the inner
 folds alone."""
 
-ComparisonFamily = Literal["methods", "floors", "components", "joined"]
+ComparisonFamily = Literal["methods", "floors", "components", "sizes", "joined"]
 """Rivals that are looked at together: other methods, floors, the ladder's rungs; and what a
 method's features add to a floor's."""
 
@@ -296,6 +296,7 @@ class Evolution(Record):
 
     representation: str
     benchmark: str
+    metric: str = "accuracy"
     steps: tuple[int, ...]
     values: tuple[float, ...]
     degree: int

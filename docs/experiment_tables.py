@@ -7,7 +7,7 @@ that, tables are written between the marks ``<!-- table NAME -->`` and ``<!-- en
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from deaps.evaluation import (
     Score,
     read_evaluation,
 )
+from deaps.report.columns import METRIC_TITLES
 from deaps.report.wording import NOTHING, percent, points
 from docs.marked_tables import (
     CHALLENGE,
@@ -57,6 +58,13 @@ OVERLAP = (
     Column("challenge2017", "f1", "removed: F1"),
     Column("challenge2017-leaking", "f1", "kept (leaks): F1"),
 )
+AT_FEW_LABELS = (
+    Column("afib-transfer", "accuracy", "AFib, transfer: accuracy"),
+    TRANSFER,
+    CHALLENGE,
+    Column("challenge2017", "f1", "Challenge 2017: F1"),
+)
+"""Which few-label curves are shown; the record has all."""
 INNER = (
     Column("inner-folds", "accuracy", "many labels"),
     Column("inner-few", "accuracy", "few labels"),
@@ -154,7 +162,8 @@ def sizes(evaluation: Evaluation) -> str:
     """Return DEAPS with other spans of a triplet and other numbers of features."""
     rows = (row for name in ("span", "features") for row in _ablation(evaluation, name))
     lines = [[label, *_cells(evaluation, name, MAIN)] for label, name in rows]
-    return as_table(["", *(c.head for c in MAIN)], lines)
+    table = as_table(["", *(c.head for c in MAIN)], lines)
+    return f"{table}\n\n{_differences(evaluation, MAIN, 'sizes')}"
 
 
 def seeds(evaluation: Evaluation) -> str:
@@ -170,7 +179,7 @@ def seeds(evaluation: Evaluation) -> str:
 
 
 def growth(evaluation: Evaluation) -> str:
-    """Return accuracy along the iterations, and what each doubling of them gained."""
+    """Return figures along the iterations, and what each doubling of them gained."""
     lines = []
     for curve in evaluation.evolution:
         if curve.benchmark not in {TRANSFER.benchmark, CHALLENGE.benchmark}:
@@ -183,8 +192,10 @@ def growth(evaluation: Evaluation) -> str:
         gain = points(curve.doubling_gain)
         if curve.doubling_error is not None:
             gain += f" ± {percent(curve.doubling_error)}"
-        lines.append([label, _title(evaluation, curve.benchmark), course, gain])
-    return as_table(["", "benchmark", "accuracy along the iterations", "gain of a doubling"], lines)
+        measured = f"{_title(evaluation, curve.benchmark)}: {METRIC_TITLES[curve.metric]}"
+        lines.append([measured, label, course, gain])
+    lines.sort(key=lambda line: line[0])
+    return as_table(["", "", "along the iterations", "gain of a doubling"], lines)
 
 
 def gradual(evaluation: Evaluation) -> str:
@@ -202,30 +213,39 @@ def gradual(evaluation: Evaluation) -> str:
 
 def few_labels(evaluation: Evaluation) -> str:
     """Return figures by the number of annotated people, a table for each benchmark and metric."""
-    by_head: dict[str, list[FewLabelCurve]] = {}
-    for curve in evaluation.few_labels:
-        head = f"{_title(evaluation, curve.benchmark)}: {curve.metric}"
-        by_head.setdefault(head, []).append(curve)
-    return "\n\n".join(_curves(evaluation, head, curves) for head, curves in by_head.items())
+    tables = []
+    for column in AT_FEW_LABELS:
+        curves = [c for c in evaluation.few_labels if (c.benchmark, c.metric) == column[:2]]
+        if curves:
+            tables.append(_curves(evaluation, column.head, curves))
+    return "\n\n".join(tables)
 
 
 def few_label_differences(evaluation: Evaluation) -> str:
-    """Return the reference less every other, by the number of annotated people."""
-    by_head: dict[str, dict[str, dict[int, Difference]]] = {}
-    for each in evaluation.few_label_comparisons:
-        head = f"{_title(evaluation, each.benchmark)}: {each.comparison.metric}; DEAPS less"
-        for difference in each.comparison.differences:
-            own = by_head.setdefault(head, {}).setdefault(difference.rival, {})
-            own[each.people] = difference
+    """Return the reference less every other method, a row for each number of annotated people."""
     tables = []
-    for head, by_rival in by_head.items():
-        people = sorted({n for own in by_rival.values() for n in own})
-        lines = [
-            [evaluation.representation(rival).label, *(difference_cell(own.get(n)) for n in people)]
-            for rival, own in by_rival.items()
-        ]
-        tables.append(as_table([head, *(f"{n:,}" for n in people)], lines))
+    for column in AT_FEW_LABELS:
+        by_people = {
+            each.people: {d.rival: d for d in each.comparison.differences}
+            for each in evaluation.few_label_comparisons
+            if (each.benchmark, each.comparison.metric) == column[:2]
+            and each.comparison.family == "methods"
+        }
+        if by_people:
+            tables.append(_differences_by_people(evaluation, column.head, by_people))
     return "\n\n".join(tables)
+
+
+def _differences_by_people(
+    evaluation: Evaluation, head: str, by_people: Mapping[int, Mapping[str, Difference]]
+) -> str:
+    rivals = list(dict.fromkeys(rival for own in by_people.values() for rival in own))
+    labels = [evaluation.representation(rival).label for rival in rivals]
+    lines = [
+        [f"{people:,}", *(difference_cell(own.get(rival)) for rival in rivals)]
+        for people, own in sorted(by_people.items())
+    ]
+    return as_table([f"{head}; DEAPS less", *labels], lines)
 
 
 def _curves(evaluation: Evaluation, head: str, curves: Sequence[FewLabelCurve]) -> str:
@@ -330,7 +350,10 @@ def _majority(evaluation: Evaluation) -> list[str]:
 
 
 def _title(evaluation: Evaluation, benchmark: str) -> str:
-    return next(b.title for b in evaluation.benchmarks if b.name == benchmark)
+    """Return what a benchmark is called in the heads of columns, else its title."""
+    short = {c.benchmark: c.head.split(":")[0] for c in (*MAIN, LEAVE_ONE_OF_SEVEN_OUT)}
+    titles = {b.name: b.title for b in evaluation.benchmarks}
+    return short.get(benchmark, titles[benchmark])
 
 
 def _ablation(evaluation: Evaluation, name: str) -> Iterator[tuple[str, str]]:

@@ -162,7 +162,7 @@ def figures(
         seed=settings.benchmarks.seed,
     ).make(
         state.first_runs,
-        judge.accuracies_by_step(plans, answers, {f.representation: f.seed for f in drawn}),
+        judge.figures_by_step(plans, answers, {f.representation: f.seed for f in drawn}),
     )
     trained = representation_records(experiment, state.finished, inputs.files)
     return Evaluation(

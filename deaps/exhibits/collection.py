@@ -35,8 +35,8 @@ from storage.window_store import WindowStore
 P = ParamSpec("P")
 T = TypeVar("T")
 
-AccuraciesByStep = Mapping[tuple[str, str], Mapping[int | None, float]]
-"""By representation and benchmark, then by step; None is the last."""
+FiguresByStep = Mapping[tuple[str, str, str], Mapping[int | None, float]]
+"""By representation, benchmark and metric, then by step; None is the last."""
 
 _AFIB_BENCHMARKS = ("afib-loo", "afib-transfer")
 _SINUS = "N"
@@ -77,11 +77,11 @@ class ExhibitMaker:
         self.methods, self.labels, self.seed = methods, labels, seed
         self.absent: list[str] = []
 
-    def make(self, runs: Mapping[str, Run], accuracies: AccuraciesByStep) -> Exhibits:
+    def make(self, runs: Mapping[str, Run], by_step: FiguresByStep) -> Exhibits:
         """Return all exhibits; ``runs`` are the representations' first ones."""
         return Exhibits(
             pca=self.pca(),
-            evolution=self.evolution(accuracies),
+            evolution=self.evolution(by_step),
             training=self.curves(runs),
             quality=quality_counts(self.index),
             strips=self.strips(),
@@ -118,15 +118,15 @@ class ExhibitMaker:
         )
         return tuple(pca for pca in made if pca is not None)
 
-    def evolution(self, accuracies: AccuraciesByStep) -> tuple[evaluation.Evolution, ...]:
-        """Return how accuracy changed over each method's training."""
-        if not accuracies:
+    def evolution(self, figures: FiguresByStep) -> tuple[evaluation.Evolution, ...]:
+        """Return how the figures changed over each method's training."""
+        if not figures:
             self.absent.append("evolution: no earlier encoder files of a method were evaluated")
         else:
-            self._note_methods_without_steps({name for name, _ in accuracies})
+            self._note_methods_without_steps({name for name, _, _ in figures})
         made = (
-            self._tried(f"evolution of {name}", evolution_exhibit, name, benchmark, *course)
-            for (name, benchmark), by_step in accuracies.items()
+            self._tried(f"evolution of {name}", evolution_exhibit, name, benchmark, metric, *course)
+            for (name, benchmark, metric), by_step in figures.items()
             for course in [self._course(name, by_step)]
         )
         return tuple(evolution for evolution in made if evolution is not None)
@@ -134,7 +134,7 @@ class ExhibitMaker:
     def _course(
         self, name: str, by_step: Mapping[int | None, float]
     ) -> tuple[list[int], list[float]]:
-        """Return steps and accuracies in order; the last step has no number of its own."""
+        """Return steps and figures in order; the last step has no number of its own."""
         points = sorted(
             (self._last_step(name) if step is None else step, value)
             for step, value in by_step.items()

@@ -19,6 +19,7 @@ _CURVE_POINTS = 100
 def evolution_exhibit(
     representation: str,
     benchmark: str,
+    metric: str,
     steps: Sequence[int],
     values: Sequence[float],
     *,
@@ -48,6 +49,7 @@ def evolution_exhibit(
     return Evolution(
         representation=representation,
         benchmark=benchmark,
+        metric=metric,
         steps=tuple(int(step) for step in at),
         values=tuple(float(value) for value in figures),
         degree=degree,

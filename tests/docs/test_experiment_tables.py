@@ -72,8 +72,8 @@ def test_a_method_has_its_mean_rank_and_its_rank_on_each_benchmark() -> None:
     assert found is not None
     table = TABLES["ranks"](evaluation)
     assert cell(table, "PCLR", "mean rank") == f"{found.mean['pclr']:.1f}"
-    title = next(b.title for b in evaluation.benchmarks if b.name == "challenge2017")
-    assert float(cell(table, "PCLR", title)) == found.by_benchmark["challenge2017"]["pclr"]
+    shown = cell(table, "PCLR", "Challenge 2017")
+    assert float(shown) == found.by_benchmark["challenge2017"]["pclr"]
 
 
 def test_every_other_classifier_has_a_table_of_its_own_figures() -> None:
@@ -99,14 +99,47 @@ def test_a_point_of_a_few_label_curve_has_its_interval() -> None:
     assert cell(table, "PCLR", f"{first.people:,}") == expected
 
 
-def test_a_difference_at_few_labels_stands_below_its_number_of_people() -> None:
+def test_a_difference_at_few_labels_stands_beside_its_number_of_people() -> None:
     evaluation = made_evaluation()
     tables = TABLES["few-label-differences"](evaluation).split("\n\n")
-    compared = evaluation.few_label_comparisons[0]
+    assert [rows_of(table)[0][0] for table in tables] == [
+        "Challenge 2017: accuracy; DEAPS less",
+        "Challenge 2017: F1; DEAPS less",
+    ]
+    compared = next(
+        each
+        for each in evaluation.few_label_comparisons
+        if (each.comparison.family, each.comparison.metric) == ("methods", "f1")
+    )
     difference = compared.comparison.differences[0]
     rival = evaluation.representation(difference.rival).label
-    shown = cell(tables[0], rival, f"{compared.people:,}")
+    shown = cell(tables[1], f"{compared.people:,}", rival)
     assert shown.startswith(f"{points(difference.value)} ")
+
+
+def test_a_course_stands_with_its_metric_and_its_method() -> None:
+    evaluation = made_evaluation()
+    course = next(e for e in evaluation.evolution if e.metric == "auroc")
+    moved = course.model_copy(update={"benchmark": "afib-transfer"})
+    growth = TABLES["growth"](evaluation.model_copy(update={"evolution": (moved,)}))
+    (line,) = rows_of(growth)[2:]
+    assert line[:2] == [
+        "AFib, transfer: AUROC",
+        evaluation.representation(course.representation).label,
+    ]
+    assert line[2].startswith(f"{percent(course.values[0])} at {course.steps[0]:,}")
+
+
+def test_other_sizes_stand_with_their_paired_differences() -> None:
+    evaluation = made_evaluation()
+    challenge = next(b for b in evaluation.benchmarks if b.name == "challenge2017")
+    comparison = challenge.comparison("sizes", "accuracy")
+    assert comparison is not None
+    _, differences = TABLES["sizes"](evaluation).split("\n\n")
+    for difference in comparison.differences:
+        label = evaluation.representation(difference.rival).label
+        shown = cell(differences, label, "Challenge 2017: accuracy")
+        assert shown.startswith(f"{points(difference.value)} ")
 
 
 def test_the_record_has_all_that_the_tables_need() -> None:

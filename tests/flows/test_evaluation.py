@@ -346,10 +346,15 @@ def test_evolution_has_a_point_for_each_encoder_file(
     measured: tuple[Evaluation, AnswersByKey],
 ) -> None:
     evaluation, _ = measured
-    assert {(e.representation, e.benchmark) for e in evaluation.evolution} == {
-        (name, benchmark)
+    three_classes, two_classes = ("challenge2017", "inner-folds"), ("afib-transfer", "inner-few")
+    assert {(e.representation, e.benchmark, e.metric) for e in evaluation.evolution} == {
+        (name, benchmark, metric)
         for name in ("byol", "pclr")
-        for benchmark in ("afib-transfer", "challenge2017", "inner-folds", "inner-few")
+        for metric, benchmarks in {
+            "accuracy": three_classes + two_classes,
+            "auroc": two_classes,
+        }.items()
+        for benchmark in benchmarks
     }
     assert {e.steps for e in evaluation.evolution} == {(0, 1, 2)}
 

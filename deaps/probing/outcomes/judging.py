@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from deaps import evaluation
 from deaps.evaluation import RepresentationRole
 from deaps.experiment import Experiment
@@ -18,9 +16,12 @@ from deaps.probing.plan import Plan
 from deaps.probing.probes import PROBES, Answers
 from deaps.probing.representations import FLOOR_NAMES, RR_FLOOR, joined_name
 from deaps.probing.statistics.average_ranks import average_ranks
+from deaps.probing.statistics.fold_tallies import tally_folds
 
 _LADDER = "components"
 _RANKED_BY = "accuracy"
+_FOLLOWED = ("accuracy", "auroc")
+"""Metrics along the steps: the paper's, and the one that no threshold can spoil."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +46,16 @@ class Judge:
 
     def families(self) -> list[Family]:
         """Return the families of rivals."""
-        rungs = [
-            row.representation
-            for ablation in self.experiment.ablations
-            if ablation.name == _LADDER
-            for row in ablation.rows
-        ]
+        rungs: list[str | None] = []
+        sizes: list[str | None] = []
+        for ablation in self.experiment.ablations:
+            rows = rungs if ablation.name == _LADDER else sizes
+            rows += [row.representation for row in ablation.rows]
         return [
             Family("methods", self.reference, self._others(self.experiment.methods())),
             Family("floors", self.reference, self._others(FLOOR_NAMES)),
             Family("components", self.reference, self._others(rungs)),
+            Family("sizes", self.reference, self._others(sizes)),
             Family("joined", joined_name(self.reference), (RR_FLOOR,)),
         ]
 
@@ -89,23 +90,25 @@ class Judge:
             tuple(comparison for each in found for comparison in each.comparisons),
         )
 
-    def accuracies_by_step(
+    def figures_by_step(
         self,
         plans: Mapping[str, Plan],
         answers: AnswersByKey,
         seeds: Mapping[str, int | None],
-    ) -> dict[tuple[str, str], dict[int | None, float]]:
-        """Return the accuracy at each step, the last being None, by representation and benchmark.
+    ) -> dict[tuple[str, str, str], dict[int | None, float]]:
+        """Return figures at each step, the last being None.
 
-        Of each representation one seed is followed, with the first probe.
+        They are by representation, benchmark and metric: accuracy and, of two classes, AUROC. Of
+        each representation one seed is followed, with the first probe.
         """
-        found: dict[tuple[str, str], dict[int | None, float]] = {}
+        found: dict[tuple[str, str, str], dict[int | None, float]] = {}
         for key, given in answers.items():
             followed = not key.few_labels and seeds.get(key.representation, key.seed) == key.seed
             if followed and key.probe == self.probes[0]:
-                by_step = found.setdefault((key.representation, key.benchmark), {})
-                by_step[key.step] = _accuracy(plans[key.benchmark], given)
-        return {pair: by_step for pair, by_step in found.items() if len(by_step) > 1}
+                for metric, value in _followed_figures(plans[key.benchmark], given).items():
+                    course = (key.representation, key.benchmark, metric)
+                    found.setdefault(course, {})[key.step] = value
+        return {course: by_step for course, by_step in found.items() if len(by_step) > 1}
 
     def _contestants(
         self, answers: AnswersByKey, benchmark: str, probe: str, *, few_labels: bool = False
@@ -160,7 +163,6 @@ def ranks(
     )
 
 
-def _accuracy(plan: Plan, answers: Sequence[Answers]) -> float:
-    labels = plan.examples.labels
-    pairs = zip(plan.folds, answers, strict=True)
-    return float(np.mean([np.mean(a.labels == labels[f.test]) for f, a in pairs]))
+def _followed_figures(plan: Plan, answers: Sequence[Answers]) -> dict[str, float]:
+    tallies = tally_folds(plan.examples, plan.folds, answers, plan.benchmark.classes)
+    return {metric: tallies[metric].value() for metric in _FOLLOWED if metric in tallies}

@@ -1,4 +1,4 @@
-"""Accuracy over the course of training: measured points and a fitted polynomial each."""
+"""A figure over the course of training: measured points and a fitted polynomial each."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ class EvolutionLine:
     course: Evolution
 
 
-def evolution_plot(lines: Sequence[EvolutionLine], *, name: str, label: str) -> Markup:
-    """Return accuracy in per cent by iteration, each line named at its end."""
+def evolution_plot(lines: Sequence[EvolutionLine], *, metric: str, name: str, label: str) -> Markup:
+    """Return a metric in per cent by iteration, each line named at its end."""
 
     def draw(figure: Figure) -> None:
         right = room_for_names([line.label for line in lines])
         axes = pixel_axes(figure, left=34, right=right, top=_TOP, bottom=_BOTTOM)
         _set_scales(axes, lines)
+        name_above(axes, f"{metric}, per cent")
         for line in lines:
             _draw_line(axes, line)
         ends = [NamedEnd(line.label, line.style, _end(line.course)) for line in lines]
@@ -52,7 +53,6 @@ def _set_scales(axes: Axes, lines: Sequence[EvolutionLine]) -> None:
     low, high = limits(100 * np.array(shares))
     axes.set(xlim=(0, 1.02 * last), ylim=(max(low, 0), min(high, 100)))
     axes.set_xlabel("iterations")
-    name_above(axes, "accuracy, per cent")
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda step, _: f"{step:,.0f}"))
     axes.spines["left"].set_visible(False)

@@ -1,8 +1,11 @@
-"""Accuracy over the course of training."""
+"""Figures over the course of training."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from deaps.evaluation import Evaluation, Evolution
+from deaps.report.columns import METRIC_TITLES
 from deaps.report.figures.evolution import EvolutionLine, evolution_plot
 from deaps.report.parts import (
     Beside,
@@ -29,11 +32,22 @@ _GAIN = (
 )
 
 
+class _Measured(NamedTuple):
+    """What the courses of one panel are of."""
+
+    benchmark: str
+    metric: str
+
+    def name(self) -> str:
+        """Return its part of ids in the page; accuracy goes without saying."""
+        return slug(self.benchmark if self.metric == "accuracy" else "-".join(self))
+
+
 def evolution_section(evaluation: Evaluation) -> Section:
     """Return a figure and a table for each benchmark that was run at several checkpoints."""
-    courses: dict[str, list[Evolution]] = {}
+    courses: dict[_Measured, list[Evolution]] = {}
     for course in evaluation.evolution:
-        courses.setdefault(course.benchmark, []).append(course)
+        courses.setdefault(_Measured(course.benchmark, course.metric), []).append(course)
     parts: list[Part] = [*notices(evaluation, "evolution", empty=not courses)]
     if courses:
         parts.append(_figure(evaluation, courses))
@@ -42,21 +56,22 @@ def evolution_section(evaluation: Evaluation) -> Section:
     return Section("evolution", "Evolution over training", tuple(parts))
 
 
-def _figure(evaluation: Evaluation, courses: dict[str, list[Evolution]]) -> Figure:
+def _figure(evaluation: Evaluation, courses: dict[_Measured, list[Evolution]]) -> Figure:
     degrees = sorted({course.degree for group in courses.values() for course in group})
     degree = " or ".join(map(str, degrees))
     return Figure(
         id="figure-evolution",
-        caption="Accuracy of each encoder during its training. Points are measured; lines are "
-        f"polynomials of degree {degree} fitted to them.",
-        panels=tuple(_panel(evaluation, name, group) for name, group in courses.items()),
+        caption="Figures of each encoder during its training: accuracy and, of two classes, AUROC. "
+        f"Points are measured; lines are polynomials of degree {degree} fitted to them.",
+        panels=tuple(_panel(evaluation, *item) for item in courses.items()),
         arrangement="pair",
     )
 
 
-def _panel(evaluation: Evaluation, benchmark: str, courses: list[Evolution]) -> Panel:
+def _panel(evaluation: Evaluation, measured: _Measured, courses: list[Evolution]) -> Panel:
     styles = series_styles(evaluation.representations)
-    title = benchmark_title(evaluation, benchmark)
+    title = benchmark_title(evaluation, measured.benchmark)
+    metric = METRIC_TITLES[measured.metric]
     lines = [
         EvolutionLine(
             representation_label(evaluation, c.representation), styles[c.representation], c
@@ -64,14 +79,12 @@ def _panel(evaluation: Evaluation, benchmark: str, courses: list[Evolution]) -> 
         for c in courses
         if c.steps
     ]
-    label = (
-        f"Accuracy over iterations in {title}, {counted(len(lines), 'line')}; figures in a table"
-    )
-    name = f"evolution-{slug(benchmark)}"
-    return Panel(evolution_plot(lines, name=name, label=label), title=title)
+    label = f"{title}: {metric} over iterations, {counted(len(lines), 'line')}; figures in a table"
+    name = f"evolution-{measured.name()}"
+    return Panel(evolution_plot(lines, metric=metric, name=name, label=label), title=title)
 
 
-def _table(evaluation: Evaluation, benchmark: str, courses: list[Evolution]) -> Table:
+def _table(evaluation: Evaluation, measured: _Measured, courses: list[Evolution]) -> Table:
     steps = sorted({step for course in courses for step in course.steps})
     rows = []
     for course in courses:
@@ -80,9 +93,10 @@ def _table(evaluation: Evaluation, benchmark: str, courses: list[Evolution]) -> 
         cells.append(_gain_of_doubling(course))
         rows.append(Row(representation_label(evaluation, course.representation), tuple(cells)))
     return Table(
-        id=f"table-evolution-{slug(benchmark)}",
-        caption=f"{benchmark_title(evaluation, benchmark)}: accuracy by iterations, in per cent, "
-        "and what a doubling of the iterations gained, in points.",
+        id=f"table-evolution-{measured.name()}",
+        caption=f"{benchmark_title(evaluation, measured.benchmark)}: "
+        f"{METRIC_TITLES[measured.metric]} by iterations, in per cent, and what a doubling of the "
+        "iterations gained, in points.",
         corner="",
         groups=(
             ColumnGroup("iterations", tuple(f"{step:,}" for step in steps)),

@@ -6,29 +6,31 @@ from pathlib import Path
 from typing import Any
 
 from deaps.evaluation import DatasetLabels
-from deaps.exhibits.collection import AccuraciesByStep, ExhibitMaker
+from deaps.exhibits.collection import ExhibitMaker, FiguresByStep
 from deaps.probing.feature_source import FeatureSource
 from deaps.probing.representations import FeatureFile
 
 PLANS: dict[str, Any] = {"challenge2017": None}
 
 
-def maker(steps: dict[str, list[int]]) -> tuple[ExhibitMaker, AccuraciesByStep]:
-    """Return a maker for methods with encoders of some steps, and their accuracies."""
+def maker(steps: dict[str, list[int]]) -> tuple[ExhibitMaker, FiguresByStep]:
+    """Return a maker for methods with encoders of some steps, and their figures."""
     files = [
         FeatureFile(name, 0, step if step != max(own) else None, source(step), Path())
         for name, own in steps.items()
         for step in own
     ]
-    accuracies = {
-        (name, "challenge2017"): {step if step != max(own) else None: 0.5 for step in own}
+    figures = {
+        (name, "challenge2017", "accuracy"): {
+            step if step != max(own) else None: 0.5 for step in own
+        }
         for name, own in steps.items()
         if len(own) > 1
     }
     nothing: Any = None
     return ExhibitMaker(
         nothing, nothing, PLANS, files, methods=list(steps), seed=0, labels=DatasetLabels()
-    ), accuracies
+    ), figures
 
 
 def source(step: int) -> FeatureSource:
@@ -36,16 +38,14 @@ def source(step: int) -> FeatureSource:
 
 
 def test_a_method_with_one_encoder_alone_is_named_as_absent_from_the_evolution() -> None:
-    made, accuracies = maker({"byol": [0, 3, 6], "tf-c": [6]})
-    assert [(e.representation, e.steps) for e in made.evolution(accuracies)] == [
-        ("byol", (0, 3, 6))
-    ]
+    made, figures = maker({"byol": [0, 3, 6], "tf-c": [6]})
+    assert [(e.representation, e.steps) for e in made.evolution(figures)] == [("byol", (0, 3, 6))]
     assert made.absent == [
         "evolution of tf-c: only its last encoder was kept (training.last_encoder_only)"
     ]
 
 
 def test_without_any_earlier_encoder_the_whole_exhibit_is_absent() -> None:
-    made, accuracies = maker({"byol": [6], "tf-c": [6]})
-    assert made.evolution(accuracies) == ()
+    made, figures = maker({"byol": [6], "tf-c": [6]})
+    assert made.evolution(figures) == ()
     assert made.absent == ["evolution: no earlier encoder files of a method were evaluated"]

@@ -92,6 +92,11 @@ ABSENT = (
     "pca: MIT-AFIB could not be shown: no data at data/afdb",
     "gallery: a kind of figure that this evaluation does not have",
 )
+MEASURED_BY_STEP = (
+    ("mitdb-loo", "accuracy"),
+    ("mitdb-loo", "auroc"),
+    ("challenge2017", "accuracy"),
+)
 FEW = (4, 8, 16, 32, 64, 128, 256, 512)
 FS = 100.0
 SAMPLES = 1000
@@ -124,9 +129,7 @@ def made_evaluation() -> Evaluation:
         ranks=_ranks(),
         pca=tuple(_pca(name) for name in (METHODS | FLOORS)),
         evolution=tuple(
-            _evolution(name, benchmark)
-            for benchmark in ("mitdb-loo", "challenge2017")
-            for name in METHODS
+            _evolution(name, *measured) for measured in MEASURED_BY_STEP for name in METHODS
         ),
         ablations=_ablations(),
         training=tuple(_training(name) for name in (METHODS | ABLATED)),
@@ -309,6 +312,7 @@ RIVALS: dict[ComparisonFamily, list[str]] = {
     "methods": [name for name in METHODS if name != "deaps"],
     "floors": list(FLOORS),
     "components": ["pclr", "byol", "deaps-covariance", "deaps-unmasked"],
+    "sizes": ["deaps-90", "deaps-16", "deaps-48"],
     "joined": ["rr"],
 }
 
@@ -489,8 +493,8 @@ def _component(rng: np.random.Generator, skill: float, place: int) -> Component:
     )
 
 
-def _evolution(name: str, benchmark: str) -> Evolution:
-    rng = _rng("evolution", name, benchmark)
+def _evolution(name: str, benchmark: str, metric: str) -> Evolution:
+    rng = _rng("evolution", name, benchmark, metric)
     steps = np.arange(0, 501, 50)
     share = 1 - np.exp(-steps / 160)
     values = 0.57 + (SKILL[name] - 0.57) * share + rng.normal(0, 0.008, len(steps))
@@ -499,6 +503,7 @@ def _evolution(name: str, benchmark: str) -> Evolution:
     return Evolution(
         representation=name,
         benchmark=benchmark,
+        metric=metric,
         steps=tuple(map(int, steps)),
         values=tuple(map(float, values)),
         degree=3,

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 import pytest
 
 from deaps.evaluation import BenchmarkRecord, Evaluation, Provenance
+from deaps.report.columns import METRIC_TITLES
 from deaps.report.outline import report_sections
 from deaps.report.parts import Bullets, Figure, Map, Matrices, Notice, Paragraph, Section, Table
 from deaps.report.sections.absent import absent_section
 from deaps.report.sections.quality import quality_section
 from deaps.report.sections.results.benchmark import benchmark_section
 from deaps.report.sections.results.headline import headline_section
+from deaps.report.wording import percent
 from tests.deaps.report.made_evaluation import ABLATED, ABSENT, FLOORS, LABELS, METHODS, NOT_RUN
 from tests.deaps.report.part_lookup import all_parts, rows, table
 
@@ -200,6 +202,7 @@ def test_a_difference_that_counts_is_marked_with_its_interval_and_p(
         "Other methods: DEAPS less",
         "Floors: DEAPS less",
         "Rungs of the ladder: DEAPS less",
+        "Other spans and numbers of features: DEAPS less",
         "What the method adds to the rhythm: DEAPS + RR less",
     ]
 
@@ -293,12 +296,23 @@ def test_every_run_has_curves_and_a_row(sections: Sequence[Section]) -> None:
     assert list(rows(table(sections, "table-training"))) == [panel.title for panel in figure.panels]
 
 
-def test_the_gain_of_a_doubling_stands_behind_accuracy_by_iterations(
-    evaluation: Evaluation, sections: Sequence[Section]
+@pytest.mark.parametrize(
+    ("metric", "table_id"),
+    [("accuracy", "table-evolution-mitdb-loo"), ("auroc", "table-evolution-mitdb-loo-auroc")],
+)
+def test_the_gain_of_a_doubling_stands_behind_a_metric_by_iterations(
+    evaluation: Evaluation, sections: Sequence[Section], metric: str, table_id: str
 ) -> None:
-    course = evaluation.evolution[0]
+    course = next(
+        each
+        for each in evaluation.evolution
+        if (each.benchmark, each.representation, each.metric) == ("mitdb-loo", "deaps", metric)
+    )
     assert course.doubling_gain is not None
-    last = rows(table(sections, f"table-evolution-{course.benchmark}"))["DEAPS"].cells[-1]
+    found = table(sections, table_id)
+    assert METRIC_TITLES[metric] in found.caption
+    *values, last = rows(found)["DEAPS"].cells
+    assert [cell.text for cell in values] == [percent(value) for value in course.values]
     assert last.text.replace("−", "-") == f"{100 * course.doubling_gain:+.1f}"
     assert last.note == "± 0.4"
 

@@ -36,6 +36,7 @@ FAMILY_TITLES: dict[ComparisonFamily, str] = {
     "methods": "Other methods",
     "floors": "Floors",
     "components": "Rungs of the ladder",
+    "sizes": "Other spans and numbers of features",
     "joined": "What the method adds to the rhythm",
 }
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from deaps.config import ModelSettings, SamplingSettings, TrainingSettings
+from deaps.evaluation import Ablation, AblationRow
 from deaps.experiment import Experiment, Trained
 from deaps.probing.answers import AnswerKey, AnswersByKey
 from deaps.probing.outcomes.judging import Judge
@@ -45,15 +47,53 @@ def test_accuracy_along_the_steps_is_that_of_the_first_probe(probes: list[str]) 
     given: AnswersByKey = {first: right(0.3)}
     given |= {first._replace(step=None, probe=probe): right(shares[probe]) for probe in probes}
     judge = Judge(EXPERIMENT, "deaps", probes)
-    by_step = judge.accuracies_by_step(PLANS, given, {"deaps": 0})["deaps", "made"]
+    by_step = judge.figures_by_step(PLANS, given, {"deaps": 0})["deaps", "made", "accuracy"]
     assert by_step == pytest.approx({100: 0.3, None: shares[probes[0]]})
+
+
+def test_of_two_classes_auroc_is_followed_too() -> None:
+    rng = np.random.default_rng(1)
+    fold = CURVE_PLAN.folds[0]
+    labels = CURVE_PLAN.examples.labels[fold.test].astype(np.int64)
+    key = AnswerKey("deaps", 0, None, "made", "svc")
+    runs = {}
+    for step in (10, None):
+        scores = rng.random((len(labels), 2))
+        runs[key._replace(step=step)] = [Answers(np.zeros(len(labels), np.int8), scores)]
+    judge = Judge(EXPERIMENT, "deaps", ["svc"])
+    found = judge.figures_by_step({"made": CURVE_PLAN}, runs, {"deaps": 0})
+    assert found["deaps", "made", "auroc"] == pytest.approx(
+        {k.step: roc_auc_score(labels, given[0].scores[:, 1]) for k, given in runs.items()}
+    )
+    assert found["deaps", "made", "accuracy"] == pytest.approx(
+        dict.fromkeys((10, None), np.mean(labels == 0))
+    )
+
+
+def test_spans_and_features_are_a_family_apart_from_the_ladder() -> None:
+    ablations = tuple(
+        Ablation(
+            name=name,
+            title=name,
+            rows=tuple(AblationRow(label=row, representation=row) for row in rows),
+        )
+        for name, rows in {
+            "components": ["byol", "rung", "deaps"],
+            "span": ["short", "deaps"],
+            "features": ["deaps", "many"],
+        }.items()
+    )
+    judge = Judge(Experiment(EXPERIMENT.trained, ablations), "deaps", ["svc"])
+    rivals = {family.name: family.rivals for family in judge.families()}
+    assert rivals["components"] == ("byol", "rung")
+    assert rivals["sizes"] == ("short", "many")
 
 
 def test_one_seed_is_followed_along_the_steps() -> None:
     key = AnswerKey("deaps", 0, None, "made", "svc")
     given = {key: right(0.5), key._replace(step=10): right(0.4), key._replace(seed=1): right(0.9)}
-    by_step = Judge(EXPERIMENT, "deaps", ["svc"]).accuracies_by_step(PLANS, given, {"deaps": 0})
-    assert by_step["deaps", "made"] == pytest.approx({10: 0.4, None: 0.5})
+    by_step = Judge(EXPERIMENT, "deaps", ["svc"]).figures_by_step(PLANS, given, {"deaps": 0})
+    assert by_step["deaps", "made", "accuracy"] == pytest.approx({10: 0.4, None: 0.5})
 
 
 def test_where_a_seeds_run_is_missing_the_others_figures_are_used() -> None:
