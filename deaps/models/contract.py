@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 CONTRACT_KEY = "contract"
 VECTOR_KEY = "test_vector"
 TOLERANCE = 1e-5
-"""By how much an encoder may miss its test vector: other processors add in another order."""
+"""By how much of its largest number an encoder may miss its test vector: other processors add in
+another order, and float32 has seven digits whatever the size of a number."""
 
 CONTRACT_VERSION = 2
 """Raise this when an older program would misread a contract; another key alone is no reason."""
@@ -150,12 +151,17 @@ def make_vector(encoder: nn.Module) -> str:
 
 
 def miss(encoder: nn.Module, vector: str) -> float:
-    """Return by how much an encoder misses a test vector: the largest difference."""
+    """Return by how much an encoder misses a test vector, see `largest_difference`."""
     given, expected = unpack_vector(vector)
     answer = _answer(encoder, given)
     if answer.shape != expected.shape:
         raise ValueError(f"the test vector has {expected.size} numbers, not {answer.size}")
-    return float(np.abs(answer - expected).max())
+    return largest_difference(answer, expected)
+
+
+def largest_difference(actual: NDArray[np.float32], expected: NDArray[np.float32]) -> float:
+    """Return the largest difference as a share of the largest expected number."""
+    return float(np.abs(actual - expected).max() / np.abs(expected).max())
 
 
 def unpack_vector(vector: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

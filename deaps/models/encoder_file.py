@@ -330,8 +330,9 @@ def _check_vector(file: Path, about: dict[str, str], module: Network) -> None:
         raise EncoderFileError(f"{file}: its test vector cannot be read ({error})") from None
     if not missed_by <= TOLERANCE:
         raise EncoderFileError(
-            f"{file} does not reproduce its test vector: it differs by {missed_by:.1e}, allowed is "
-            f"{TOLERANCE:.0e}. The file was changed, or torch computes otherwise here"
+            f"{file} does not reproduce its test vector: it differs by {missed_by:.1e} of the "
+            f"largest number, allowed is {TOLERANCE:.0e}. The file was changed, or torch computes "
+            "otherwise here"
         )
 
 

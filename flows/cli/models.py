@@ -128,7 +128,8 @@ def export(
         return
     from deaps.models.onnx_export import export_onnx
 
-    typer.echo(f"{out}: differs from torch by at most {export_onnx(encoder, out):.1e}")
+    difference = export_onnx(encoder, out)
+    typer.echo(f"{out}: differs from torch by at most {difference:.1e} of the largest number")
 
 
 _NO_ANSWERS = "no answers yet; run deaps evaluate first"

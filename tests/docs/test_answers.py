@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from deaps.models.encoder_file import SHIPPED, read_about
+from deaps.models.hub import WEIGHTS_NAME
 from deaps.packed_run import PACKED_SUFFIX
 from deaps.training.run_folder import run_path
 from flows.config import load_settings
 from flows.experiment.plan import plan_experiment
-from storage.digest import file_sha256
 from storage.layout import RUN_NAME
 
 ENCODERS_NAME = "encoders.json"
@@ -51,7 +52,12 @@ def test_a_packed_run_has_answers_and_no_weights(path: Path) -> None:
     assert not [name for name in names if name.endswith(".safetensors")]
 
 
-@pytest.mark.parametrize("path", sorted(ANSWERS.glob("*.safetensors")), ids=lambda path: path.stem)
-def test_an_encoder_beside_the_runs_is_the_last_of_its_run(path: Path) -> None:
-    digests = read_json(path.with_suffix(PACKED_SUFFIX), ENCODERS_NAME)
-    assert file_sha256(path) == digests[max(digests, key=int)]
+def test_the_shipped_encoder_is_the_last_of_its_run() -> None:
+    about = read_about(SHIPPED / WEIGHTS_NAME)
+    digests = read_json(ANSWERS / f"{about['run']}{PACKED_SUFFIX}", ENCODERS_NAME)
+    assert about["step"] == max(digests, key=int)
+    assert about["snapshot"] == read_json(PACKED[0], RUN_NAME)["snapshot"]
+
+
+def test_no_weights_lie_beside_the_packed_runs() -> None:
+    assert {path.suffix for path in ANSWERS.iterdir()} == {".tar"}

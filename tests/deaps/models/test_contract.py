@@ -21,6 +21,7 @@ from deaps.models.contract import (
     CONTRACT_KEY,
     VECTOR_KEY,
     Contract,
+    largest_difference,
     make_vector,
     miss,
     reference_window,
@@ -277,17 +278,18 @@ def test_a_contract_has_the_leads_of_just_the_recordings_that_were_trained_on(
     assert contract.algorithms == (2,)
 
 
-def test_the_leads_of_the_shipped_encoder_were_not_recorded() -> None:
+def test_the_shipped_encoder_says_which_leads_it_was_trained_on() -> None:
     contract = read_contract()
     assert contract is not None
-    assert contract.channels is None
+    assert contract.channels == {"afpdb": ("ECG0",), "cpsc2021": ("II",)}
 
 
 def test_the_card_of_a_hub_folder_names_the_leads(tmp_path: Path) -> None:
     path = with_terms(tmp_path, channels={"afpdb": ["ECG0"], "cpsc2021": ["I", "II"]})
     card = (write_hub_folder(path, tmp_path / "mine") / "README.md").read_text()
     assert "| leads | afpdb: ECG0; cpsc2021: I, II |" in card
-    card = (write_hub_folder(None, tmp_path / "shipped") / "README.md").read_text()
+    path = with_terms(tmp_path, channels=None)
+    card = (write_hub_folder(path, tmp_path / "other") / "README.md").read_text()
     assert "| leads | not recorded |" in card
 
 
@@ -297,8 +299,16 @@ def test_torch_and_onnx_reproduce_the_vector_within_a_hundred_thousandth(tmp_pat
     given, expected = unpack_vector(read_about(FILE)[VECTOR_KEY])
     session = onnxruntime.InferenceSession(tmp_path / "encoder.onnx")
     (answer,) = session.run(None, {"windows": given})
-    assert np.abs(answer - expected).max() <= 1e-5
+    np.testing.assert_allclose(answer, expected, atol=1e-5 * np.abs(expected).max(), rtol=0)
     assert miss(load_encoder(), read_about(FILE)[VECTOR_KEY]) <= 1e-5
+
+
+def test_a_miss_is_a_share_of_the_largest_number() -> None:
+    """Float32 has seven digits: numbers ten times as large differ ten times as much."""
+    expected = np.array([[1.0, -20.0, 3.0]], np.float32)
+    actual = expected + np.array([[0.0, 0.0, 0.002]], np.float32)
+    assert largest_difference(actual, expected) == pytest.approx(1e-4, rel=1e-3)
+    assert largest_difference(10 * actual, 10 * expected) == pytest.approx(1e-4, rel=1e-3)
 
 
 def test_a_hub_folder_is_written_and_loaded(tmp_path: Path) -> None:
