@@ -167,8 +167,62 @@ def test_summary_says_where_deaps_stands_and_that_a_floor_is_better(
     assert isinstance(bullets, Bullets)
     text = " ".join(bullets.items).replace("\N{NO-BREAK SPACE}", " ")
     assert "BYOL has the highest accuracy, 80.0 %. DEAPS is third of 6 with 70.0 %." in text
-    assert re.search(r"DEAPS differs from .*TF-C \(\+1\d\.\d points \[\+", text)
+    assert re.search(r"DEAPS is ahead of .*TF-C \(\+1\d\.\d points \[\+", text)
     assert "DEAPS cannot be told from six RR numbers (+3.4 points [−3.9, +10.8])." in text
+
+
+def with_difference(
+    evaluation: Evaluation, metric: str, rival: str, *, value: float, counts: bool
+) -> Evaluation:
+    """Return the evaluation with one difference of Challenge 2017 changed."""
+    place, challenge = next(
+        (k, b) for k, b in enumerate(evaluation.benchmarks) if b.name == "challenge2017"
+    )
+    comparisons = tuple(
+        each.model_copy(
+            update={
+                "metric": metric if each.metric == "balanced accuracy" else each.metric,
+                "differences": tuple(
+                    d.model_copy(update={"value": value, "counts": counts and d.rival == rival})
+                    for d in each.differences
+                ),
+            }
+        )
+        for each in challenge.comparisons
+    )
+    changed = list(evaluation.benchmarks)
+    changed[place] = challenge.model_copy(update={"comparisons": comparisons})
+    return evaluation.model_copy(update={"benchmarks": tuple(changed)})
+
+
+@pytest.mark.parametrize(
+    ("rival", "value", "words"),
+    [
+        ("random", 0.1, "ahead of the random encoder"),
+        ("classical", -0.1, "behind classical features"),
+    ],
+)
+def test_summary_names_the_side_of_a_difference_that_counts(
+    evaluation: Evaluation, rival: str, value: float, words: str
+) -> None:
+    changed = with_difference(evaluation, "f1", rival, value=value, counts=True)
+    bullets = headline_section(changed).parts[1]
+    assert isinstance(bullets, Bullets)
+    (text,) = (item for item in bullets.items if item.startswith("Challenge 2017"))
+    sign = "+" if value > 0 else "−"
+    assert f"DEAPS is {words} ({sign}10.0 points [" in text
+    assert f"By mean F1, DEAPS is {words} ({sign}10.0 points [" in text
+
+
+def test_summary_is_silent_on_other_metrics_whose_differences_do_not_count(
+    evaluation: Evaluation,
+) -> None:
+    changed = with_difference(evaluation, "f1", "random", value=0.1, counts=False)
+    bullets = headline_section(changed).parts[1]
+    assert isinstance(bullets, Bullets)
+    (text,) = (item for item in bullets.items if item.startswith("Challenge 2017"))
+    assert "By mean F1" not in text
+    assert "cannot be told from the random encoder (+10.0 points" in text
 
 
 def test_after_a_handful_of_iterations_nobody_leads(evaluation: Evaluation) -> None:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from deaps.evaluation import (
     BenchmarkRecord,
-    ComparisonFamily,
-    Difference,
     Evaluation,
     Representation,
     RepresentationRole,
@@ -36,20 +34,17 @@ from deaps.report.results import (
     missing_seed_notes,
     ranked,
     reported,
-    representation_label,
     representations_of,
     was_run,
     why_not_run,
 )
-from deaps.report.sections.results.differences import too_few_subjects
+from deaps.report.sections.results.comparison_words import comparison_sentences
 from deaps.report.wording import (
     counted,
     listed,
     ordinal,
     percent,
     percentage,
-    points,
-    points_between,
 )
 
 _A_HANDFUL = 50
@@ -132,7 +127,7 @@ def _budgets(methods: Sequence[Representation]) -> str:
 
 
 def _leader(evaluation: Evaluation, benchmark: BenchmarkRecord) -> str:
-    """Return sentences on the most accurate method, and on what the reference differs from."""
+    """Return sentences on the most accurate method, and on how the reference compares."""
     order = ranked(evaluation, benchmark, "method")
     if not order:
         return f"{benchmark.title}. No method was tested."
@@ -142,8 +137,7 @@ def _leader(evaluation: Evaluation, benchmark: BenchmarkRecord) -> str:
     sentences = [
         f"{benchmark.title}. {names} {verb} the highest accuracy, {percentage(order[0][1].value)}.",
         _place(evaluation, benchmark, order),
-        _against(evaluation, benchmark, "methods"),
-        _against(evaluation, benchmark, "floors"),
+        *comparison_sentences(evaluation, benchmark),
     ]
     return " ".join(filter(None, sentences))
 
@@ -162,32 +156,6 @@ def _place(
             where = f"{ordinal(place)} of {len(order)}"
             return f"{method.label} is {where} with {percentage(score.value)}."
     return ""
-
-
-def _against(evaluation: Evaluation, benchmark: BenchmarkRecord, family: ComparisonFamily) -> str:
-    """Return which rivals the reference differs from by what counts, and from which it does not."""
-    comparison = benchmark.comparison(family, "accuracy")
-    if comparison is None:
-        return ""
-    if sentence := too_few_subjects(comparison):
-        return sentence if family == "methods" else ""
-    reference = representation_label(evaluation, comparison.reference)
-    different = [d for d in comparison.differences if d.counts]
-    alike = [d for d in comparison.differences if not d.counts]
-    sentences = []
-    if different:
-        found = listed(_difference(evaluation, d) for d in different)
-        sentences.append(f"{reference} differs from {found}.")
-    if alike:
-        found = listed(_difference(evaluation, d) for d in alike)
-        sentences.append(f"{reference} cannot be told from {found}.")
-    return " ".join(sentences)
-
-
-def _difference(evaluation: Evaluation, difference: Difference) -> str:
-    between = points_between(difference.family_low, difference.family_high)
-    label = representation_label(evaluation, difference.rival)
-    return f"{label} ({points(difference.value)} points {between})"
 
 
 def _tables(evaluation: Evaluation) -> list[Table]:
