@@ -30,6 +30,7 @@ from docs.marked_tables import (
     LEAVE_ONE_OUT,
     SEX,
     TRANSFER,
+    TRANSFER_ACCURACY,
     Column,
     as_table,
     difference_cell,
@@ -41,17 +42,22 @@ DOCS = Path(__file__).parent
 RECORD = DOCS / "open-experiment.json"
 PAGES = (DOCS / "open-experiment.md", DOCS.parent / "README.md")
 
-MAIN = (TRANSFER, LEAVE_ONE_OUT, SEX, CHALLENGE)
 ALL = (
     TRANSFER,
+    TRANSFER_ACCURACY,
     LEAVE_ONE_OUT,
-    Column("afib-loo", "auroc", "the same: AUROC"),
+    Column("afib-loo", "auroc", "AFib, leave one of 51 out: AUROC"),
     LEAVE_ONE_OF_SEVEN_OUT,
     SEX,
     CHALLENGE,
     CHALLENGE_F1,
 )
-WITH_F1 = (*MAIN, Column("challenge2017", "f1", "Challenge 2017: F1"))
+COMPARED = (TRANSFER, TRANSFER_ACCURACY, LEAVE_ONE_OUT, SEX, CHALLENGE, CHALLENGE_F1)
+JOINED = (
+    *COMPARED,
+    LEAVE_ONE_OF_SEVEN_OUT,
+    Column("afib-loo-fitted", "balanced accuracy", "the same: balanced accuracy"),
+)
 OVERLAP = (
     Column("challenge2017", "accuracy", "validation recordings removed: accuracy"),
     Column("challenge2017-leaking", "accuracy", "kept (leaks): accuracy"),
@@ -59,12 +65,13 @@ OVERLAP = (
     Column("challenge2017-leaking", "f1", "kept (leaks): F1"),
 )
 AT_FEW_LABELS = (
-    Column("afib-transfer", "accuracy", "AFib, transfer: accuracy"),
+    TRANSFER_ACCURACY,
+    Column("afib-transfer", "balanced accuracy", "AFib, transfer: balanced accuracy"),
     TRANSFER,
     CHALLENGE,
-    Column("challenge2017", "f1", "Challenge 2017: F1"),
+    Column("challenge2017", "balanced accuracy", "Challenge 2017: balanced accuracy"),
+    CHALLENGE_F1,
 )
-"""Which few-label curves are shown; the record has all."""
 INNER = (
     Column("inner-folds", "accuracy", "many labels"),
     Column("inner-few", "accuracy", "few labels"),
@@ -90,14 +97,14 @@ def headline(evaluation: Evaluation) -> str:
 
 def differences(evaluation: Evaluation) -> str:
     """Return the reference less every other method and floor."""
-    return _differences(evaluation, MAIN, "methods", "floors")
+    return _differences(evaluation, COMPARED, "methods", "floors")
 
 
 def joined(evaluation: Evaluation) -> str:
     """Return what the reference's features add to the RR numbers."""
     lines = [
         [column.head, difference_cell(difference)]
-        for column in WITH_F1
+        for column in JOINED
         for difference in _compared(evaluation, column, "joined")
     ]
     return as_table(["", "DEAPS + RR less RR"], lines)
@@ -134,10 +141,10 @@ def probes(evaluation: Evaluation) -> str:
     tables = []
     for probe in names:
         lines = [
-            [r.label, *(figure_cell(_probed(evaluation, probe, r.name, c)) for c in WITH_F1)]
+            [r.label, *(figure_cell(_probed(evaluation, probe, r.name, c)) for c in COMPARED)]
             for r in rows
         ]
-        tables.append(as_table([probe, *(c.head for c in WITH_F1)], lines))
+        tables.append(as_table([probe, *(c.head for c in COMPARED)], lines))
     return "\n\n".join(tables)
 
 
@@ -152,18 +159,21 @@ def _probed(evaluation: Evaluation, probe: str, name: str, column: Column) -> Sc
 
 def ladder(evaluation: Evaluation) -> str:
     """Return the rungs from BYOL to DEAPS: their figures, and DEAPS less each."""
-    rows = _ablation(evaluation, "components")
-    lines = [[label, *_cells(evaluation, name, MAIN)] for label, name in rows]
-    table = as_table(["", *(c.head for c in MAIN)], lines)
-    return f"{table}\n\n{_differences(evaluation, MAIN, 'components')}"
+    return _rows_and_differences(evaluation, _ablation(evaluation, "components"), "components")
 
 
 def sizes(evaluation: Evaluation) -> str:
     """Return DEAPS with other spans of a triplet and other numbers of features."""
     rows = (row for name in ("span", "features") for row in _ablation(evaluation, name))
-    lines = [[label, *_cells(evaluation, name, MAIN)] for label, name in rows]
-    table = as_table(["", *(c.head for c in MAIN)], lines)
-    return f"{table}\n\n{_differences(evaluation, MAIN, 'sizes')}"
+    return _rows_and_differences(evaluation, rows, "sizes")
+
+
+def _rows_and_differences(
+    evaluation: Evaluation, rows: Iterable[tuple[str, str]], family: ComparisonFamily
+) -> str:
+    lines = [[label, *_cells(evaluation, name, COMPARED)] for label, name in rows]
+    table = as_table(["", *(c.head for c in COMPARED)], lines)
+    return f"{table}\n\n{_differences(evaluation, COMPARED, family)}"
 
 
 def seeds(evaluation: Evaluation) -> str:
@@ -222,15 +232,14 @@ def few_labels(evaluation: Evaluation) -> str:
 
 
 def few_label_differences(evaluation: Evaluation) -> str:
-    """Return the reference less every other method, a row for each number of annotated people."""
+    """Return the reference less every other, a row for each number of annotated people."""
     tables = []
     for column in AT_FEW_LABELS:
-        by_people = {
-            each.people: {d.rival: d for d in each.comparison.differences}
-            for each in evaluation.few_label_comparisons
-            if (each.benchmark, each.comparison.metric) == column[:2]
-            and each.comparison.family == "methods"
-        }
+        by_people: dict[int, dict[str, Difference]] = {}
+        for each in evaluation.few_label_comparisons:
+            if (each.benchmark, each.comparison.metric) == column[:2]:
+                own = by_people.setdefault(each.people, {})
+                own.update({d.rival: d for d in each.comparison.differences})
         if by_people:
             tables.append(_differences_by_people(evaluation, column.head, by_people))
     return "\n\n".join(tables)
@@ -260,15 +269,22 @@ def _curves(evaluation: Evaluation, head: str, curves: Sequence[FewLabelCurve]) 
 
 def inner(evaluation: Evaluation) -> str:
     """Return the scores on the inner folds, seed by seed, by which an encoder is shipped."""
-    lines = []
+    facts = {b.name: b.facts for b in evaluation.benchmarks}
+    majority = [fact.majority if (fact := facts.get(c.benchmark)) else None for c in INNER]
+    rows = [("majority class", majority)]
     for each in _of_roles(evaluation, "method", "ablation", "floor"):
-        for place, seed in enumerate([run.seed for run in each.runs] or [None]):
-            values = [_at(_score(evaluation, each.name, column), place) for column in INNER]
-            if None in values:
-                continue
-            mean = sum(value for value in values if value is not None) / len(values)
-            name = each.label if seed is None else f"{each.label}, seed {seed}"
-            lines.append([name, *map(percent, values), f"{100 * mean:.2f}"])
+        scores = [_score(evaluation, each.name, column) for column in INNER]
+        if each.runs:
+            for place, run in enumerate(each.runs):
+                values = [_at(score, place) for score in scores]
+                rows.append((f"{each.label}, seed {run.seed}", values))
+        else:
+            rows.append((each.label, [score.value if score else None for score in scores]))
+    lines = [
+        [name, *map(percent, values), f"{100 * sum(given) / len(given):.2f}"]
+        for name, values in rows
+        if len(given := [value for value in values if value is not None]) == len(INNER)
+    ]
     lines.sort(key=lambda line: -float(line[-1]))
     return as_table(["", *(c.head for c in INNER), "mean"], lines)
 
@@ -351,7 +367,7 @@ def _majority(evaluation: Evaluation) -> list[str]:
 
 def _title(evaluation: Evaluation, benchmark: str) -> str:
     """Return what a benchmark is called in the heads of columns, else its title."""
-    short = {c.benchmark: c.head.split(":")[0] for c in (*MAIN, LEAVE_ONE_OF_SEVEN_OUT)}
+    short = {c.benchmark: c.head.split(":")[0] for c in ALL}
     titles = {b.name: b.title for b in evaluation.benchmarks}
     return short.get(benchmark, titles[benchmark])
 

@@ -22,13 +22,14 @@ class Column(NamedTuple):
 
 
 TRANSFER = Column("afib-transfer", "auroc", "AFib, transfer: AUROC")
+TRANSFER_ACCURACY = Column("afib-transfer", "accuracy", "AFib, transfer: accuracy")
 LEAVE_ONE_OUT = Column("afib-loo", "accuracy", "AFib, leave one of 51 out: accuracy")
 LEAVE_ONE_OF_SEVEN_OUT = Column(
     "afib-loo-fitted", "accuracy", "AFib, leave one of MIT-ARR's 7 out: accuracy"
 )
 SEX = Column("gender", "accuracy", "sex: accuracy")
 CHALLENGE = Column("challenge2017", "accuracy", "Challenge 2017: accuracy")
-CHALLENGE_F1 = Column("challenge2017", "f1", "the same: F1")
+CHALLENGE_F1 = Column("challenge2017", "f1", "Challenge 2017: F1")
 
 
 def with_tables(text: str, tables: Mapping[str, Callable[[], str]]) -> str:

@@ -38,13 +38,12 @@ def test_a_difference_stands_with_its_own_rival_and_its_mark() -> None:
     challenge = next(b for b in evaluation.benchmarks if b.name == "challenge2017")
     comparison = challenge.comparison("methods", "accuracy")
     assert comparison is not None
-    lines = TABLES["differences"](evaluation).splitlines()
+    table = TABLES["differences"](evaluation)
     for difference in comparison.differences:
         label = evaluation.representation(difference.rival).label
-        (line,) = (line for line in lines if line.startswith(f"| {label} |"))
-        cell = line.split(" | ")[-1]
-        assert cell.startswith(f"{points(difference.value)} ")
-        assert ("**counts**" in cell) == difference.counts
+        shown = cell(table, label, "Challenge 2017: accuracy")
+        assert shown.startswith(f"{points(difference.value)} ")
+        assert ("**counts**" in shown) == difference.counts
 
 
 def cell(table: str, row: str, head: str) -> str:
@@ -140,6 +139,23 @@ def test_other_sizes_stand_with_their_paired_differences() -> None:
         label = evaluation.representation(difference.rival).label
         shown = cell(differences, label, "Challenge 2017: accuracy")
         assert shown.startswith(f"{points(difference.value)} ")
+
+
+def test_inner_folds_have_a_row_for_each_seed_and_one_for_each_floor() -> None:
+    evaluation = made_evaluation()
+    challenge = next(b for b in evaluation.benchmarks if b.name == "challenge2017")
+    inner = tuple(
+        challenge.model_copy(update={"name": name})
+        for name in ("inner-folds", "inner-few", "inner-afib")
+    )
+    table = TABLES["inner"](evaluation.model_copy(update={"benchmarks": inner}))
+    assert challenge.facts is not None
+    assert cell(table, "majority class", "many labels") == percent(challenge.facts.majority)
+    pclr, random = (challenge.outcome(name).score("accuracy") for name in ("pclr", "random"))  # type: ignore[union-attr]
+    assert pclr is not None
+    assert random is not None
+    assert cell(table, "PCLR, seed 1", "mean") == f"{100 * pclr.by_seed[1]:.2f}"
+    assert cell(table, "random encoder", "mean") == f"{100 * random.value:.2f}"
 
 
 def test_the_record_has_all_that_the_tables_need() -> None:
