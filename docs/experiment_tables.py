@@ -7,7 +7,7 @@ that, tables are written between the marks ``<!-- table NAME -->`` and ``<!-- en
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from deaps.evaluation import (
     ComparisonFamily,
     Difference,
     Evaluation,
-    FewLabelCurve,
     Outcome,
     Representation,
     Score,
@@ -23,6 +22,7 @@ from deaps.evaluation import (
 )
 from deaps.report.columns import METRIC_TITLES
 from deaps.report.wording import NOTHING, percent, points
+from docs.few_label_tables import few_label_differences, few_labels
 from docs.marked_tables import (
     CHALLENGE,
     CHALLENGE_F1,
@@ -63,14 +63,6 @@ OVERLAP = (
     Column("challenge2017-leaking", "accuracy", "kept (leaks): accuracy"),
     Column("challenge2017", "f1", "removed: F1"),
     Column("challenge2017-leaking", "f1", "kept (leaks): F1"),
-)
-AT_FEW_LABELS = (
-    TRANSFER_ACCURACY,
-    Column("afib-transfer", "balanced accuracy", "AFib, transfer: balanced accuracy"),
-    TRANSFER,
-    CHALLENGE,
-    Column("challenge2017", "balanced accuracy", "Challenge 2017: balanced accuracy"),
-    CHALLENGE_F1,
 )
 INNER = (
     Column("inner-folds", "accuracy", "many labels"),
@@ -219,52 +211,6 @@ def gradual(evaluation: Evaluation) -> str:
         for use in evaluation.gradual
     ]
     return as_table(heads, lines)
-
-
-def few_labels(evaluation: Evaluation) -> str:
-    """Return figures by the number of annotated people, a table for each benchmark and metric."""
-    tables = []
-    for column in AT_FEW_LABELS:
-        curves = [c for c in evaluation.few_labels if (c.benchmark, c.metric) == column[:2]]
-        if curves:
-            tables.append(_curves(evaluation, column.head, curves))
-    return "\n\n".join(tables)
-
-
-def few_label_differences(evaluation: Evaluation) -> str:
-    """Return the reference less every other, a row for each number of annotated people."""
-    tables = []
-    for column in AT_FEW_LABELS:
-        by_people: dict[int, dict[str, Difference]] = {}
-        for each in evaluation.few_label_comparisons:
-            if (each.benchmark, each.comparison.metric) == column[:2]:
-                own = by_people.setdefault(each.people, {})
-                own.update({d.rival: d for d in each.comparison.differences})
-        if by_people:
-            tables.append(_differences_by_people(evaluation, column.head, by_people))
-    return "\n\n".join(tables)
-
-
-def _differences_by_people(
-    evaluation: Evaluation, head: str, by_people: Mapping[int, Mapping[str, Difference]]
-) -> str:
-    rivals = list(dict.fromkeys(rival for own in by_people.values() for rival in own))
-    labels = [evaluation.representation(rival).label for rival in rivals]
-    lines = [
-        [f"{people:,}", *(difference_cell(own.get(rival)) for rival in rivals)]
-        for people, own in sorted(by_people.items())
-    ]
-    return as_table([f"{head}; DEAPS less", *labels], lines)
-
-
-def _curves(evaluation: Evaluation, head: str, curves: Sequence[FewLabelCurve]) -> str:
-    people = sorted({point.people for curve in curves for point in curve.points})
-    lines = []
-    for curve in curves:
-        points_by_people = {point.people: point for point in curve.points}
-        label = evaluation.representation(curve.representation).label
-        lines.append([label, *(figure_cell(points_by_people.get(n)) for n in people)])
-    return as_table([head, *(f"{n:,}" for n in people)], lines)
 
 
 def inner(evaluation: Evaluation) -> str:
