@@ -158,9 +158,13 @@ def _load(
     say(f"loading encoder {encoder.name} ...")
     if about.trained["synthetic"]:
         say("it was trained on synthetic data: its representations say nothing about people")
-    from deaps.models.encoder_file import load_encoder, normalisation_of
+    from deaps.models.contract import listed_leads
+    from deaps.models.encoder_file import load_encoder, normalisation_of, read_contract
     from deaps.training.device import choose_device
 
+    contract = read_contract(encoder.file)
+    if contract and contract.channels:
+        say(f"it was trained on these leads: {listed_leads(contract.channels)}")
     device = choose_device(settings.execution.device)
     return _LoadedEncoder(load_encoder(encoder.file), device, normalisation_of(encoder.file))
 

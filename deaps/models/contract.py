@@ -7,7 +7,7 @@ getting representations that mean nothing.
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -134,6 +134,13 @@ class Contract(BaseModel):
 
 def _listed(versions: Collection[int]) -> str:
     return " and ".join(map(str, versions))
+
+
+def listed_leads(channels: Mapping[str, Sequence[str]] | None) -> str:
+    """Return which leads an encoder was trained on, by data set: ``afpdb: ECG0; cpsc2021: II``."""
+    if not channels:
+        return "not recorded"
+    return "; ".join(f"{name}: {', '.join(read) or 'unnamed'}" for name, read in channels.items())
 
 
 def reference_window() -> NDArray[np.float32]:

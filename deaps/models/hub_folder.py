@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from deaps.models.contract import CONTRACT_KEY
+from deaps.models.contract import CONTRACT_KEY, listed_leads
 from deaps.models.encoder_file import encoder_file, load_encoder, read_about
 from deaps.models.hub import WEIGHTS_NAME
 from storage.digest import file_sha256
@@ -89,16 +89,9 @@ def _card(about: dict[str, str], config: dict[str, Any], folder: Path) -> str:
         sha256=file_sha256(folder / WEIGHTS_NAME),
         chain=contract["chain"],
         highpass=f"{contract['highpass_hz']} Hz, order {contract['highpass_order']}",
-        leads=_leads(contract.get("channels")),
+        leads=listed_leads(contract.get("channels")),
         normalise=contract["normalise"],
         run=about.get("run", "unknown"),
         step=about.get("step", "unknown"),
         trained_on=contract["trained_on"] or "not recorded",
     )
-
-
-def _leads(channels: dict[str, list[str]] | None) -> str:
-    """Return which leads an encoder was trained on, by data set."""
-    if not channels:
-        return "not recorded"
-    return "; ".join(f"{name}: {', '.join(read) or 'unnamed'}" for name, read in channels.items())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from deaps.evaluation import DatasetLabels
 from deaps.experiment import FinishedRun
-from deaps.models.encoder_file import encoder_file, require_chain_of_store
+from deaps.models.encoder_file import EncoderFileError, encoder_file, require_chain_of_store
 from deaps.probing.answer_files import files_to_embed
 from deaps.probing.answers import AnswerRequest, requests
 from deaps.probing.examples import Windows
@@ -27,6 +27,7 @@ from deaps.training.trained_on import TrainedOn, read_trained_on, trained_on_of_
 from flows.config import Settings
 from flows.experiment.state import ExperimentState
 from preprocessing.datasets import DATASETS
+from storage.errors import DeapsError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -99,7 +100,10 @@ def shipped_on(settings: Settings, index: DuckDBPyConnection) -> dict[str, Train
     """Return whom the shipped encoder was trained on, nothing if it is not compared."""
     if not settings.experiment.shipped:
         return {}
-    require_chain_of_store(None, index)
+    try:
+        require_chain_of_store(None, index)
+    except EncoderFileError as error:
+        raise DeapsError(f"{error}; to leave it out: --set experiment.shipped=false") from None
     return {SHIPPED_FLOOR: trained_on_of_file(encoder_file())}
 
 

@@ -6,8 +6,9 @@ import re
 
 import pytest
 
+from deaps.evaluation import Evaluation
 from deaps.report.wording import percent, points
-from docs.experiment_tables import PAGES, TABLES, as_record, tables_of
+from docs.experiment_tables import PAGES, RECORD, TABLES, as_record, tables_of
 from docs.marked_tables import with_tables
 from tests.deaps.report.made_evaluation import made_evaluation
 
@@ -173,6 +174,13 @@ def test_marked_tables_are_replaced_and_the_rest_stays() -> None:
     assert page.endswith(" |\n\n<!-- end -->\nAfter.\n")
     assert "old" not in page
     assert with_tables(page, tables_of(made_evaluation())) == page
+
+
+def test_pages_have_the_figures_of_the_record() -> None:
+    record = Evaluation.model_validate_json(RECORD.read_text(encoding="utf-8"))
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert with_tables(text, tables_of(record)) == text
 
 
 def test_pages_name_tables_that_there_are() -> None:

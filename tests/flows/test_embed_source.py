@@ -19,6 +19,7 @@ from storage.errors import DeapsError
 from tests.deaps.models.made_encoder import write_encoder
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import run, settings_for
+from tests.storage.made_store import make_row, publish_rows, write_recording
 from tests.wfdb_files import write_record
 
 
@@ -50,6 +51,23 @@ def embed(source: Path | str, out: Path, encoder: Path, **options: bool) -> Embe
 def test_a_record_is_taken_by_any_of_its_names(folder: Path, encoder: Path, name: str) -> None:
     done = embed(folder / name, folder / "out.parquet", encoder)
     assert done.counts.n_windows == 3
+
+
+def test_a_data_set_of_another_chain_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    row = write_recording(tmp_path / "store", make_row(dataset="shhs", algorithm_version=2))
+    publish_rows(tmp_path / "store", [row])
+    settings = load_settings(overrides=[f"store.root={tmp_path / 'store'}"])
+    with pytest.raises(DeapsError, match="the signal chain's version is 2, not 1"):
+        embed_source(settings, "shhs", None, tmp_path / "out.parquet")
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_embedding_says_on_which_leads_the_encoder_was_trained(folder: Path) -> None:
+    messages: list[str] = []
+    embed_source(
+        load_settings(), str(folder / "r1"), None, folder / "o.parquet", say=messages.append
+    )
+    assert "it was trained on these leads: afpdb: ECG0; cpsc2021: II" in messages
 
 
 def test_a_folder_gives_one_file_and_skips_what_cannot_be_read(folder: Path, encoder: Path) -> None:

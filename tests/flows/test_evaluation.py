@@ -315,6 +315,16 @@ def test_every_representation_has_every_reported_benchmark(
         assert found == {"random", "classical", "rr", "shipped", "byol", "pclr", "byol + rr"}
 
 
+def test_what_a_benchmark_declares_as_seen_is_in_its_record(
+    measured: tuple[Evaluation, AnswersByKey],
+) -> None:
+    seen = {b.name: b.seen for b in measured[0].benchmarks}
+    assert seen["gender"] is not None
+    assert "in the pre-training of byol and pclr" in seen["gender"]
+    assert seen["gender"].endswith("the benchmark declares it.")
+    assert seen["afib-loo"] is None
+
+
 def test_the_reference_is_compared_with_the_shipped_encoder(
     measured: tuple[Evaluation, AnswersByKey],
 ) -> None:

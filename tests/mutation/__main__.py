@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 MUTANTS = Path("mutants")
+BAR = 0.9
+"""Share of mutants that the tests must kill."""
 KILLED, SURVIVED, UNTESTED = "killed", "survived", "reached by no test"
 SKIPPED, SUSPICIOUS, INTERRUPTED = "skipped", "suspicious", "interrupted"
 _FAILED, _HUNG, _CRASHED = {1, 3}, {36, 24, -24, 152, 255}, {-11, -9}
@@ -42,7 +44,10 @@ def main() -> None:
     untried = [name for name, code in results().items() if name in drawn and is_untried(code)]
     if untried:
         _mutmut(*untried)
-    print(summary({name: results()[name] for name in drawn}))
+    tried = {name: results()[name] for name in drawn}
+    print(summary(tried))
+    if killed_share(tried) < BAR:
+        sys.exit(1)
 
 
 def results(folder: Path = MUTANTS) -> dict[str, int | None]:
@@ -68,11 +73,16 @@ def summary(tried: dict[str, int | None]) -> str:
     status = {
         name: _STATUS.get(code, SUSPICIOUS) for name, code in tried.items() if code is not None
     }
-    counts = Counter(status.values())
+    killed = Counter(status.values())[KILLED]
     others = [f"{what}: {name}" for name, what in sorted(status.items()) if what != KILLED]
-    share = 100 * counts[KILLED] / max(1, len(status))
-    told = f"{counts[KILLED]} of {len(status)} mutants killed ({share:.1f} %)"
-    return "\n".join([told, *others])
+    first = f"{killed} of {len(status)} mutants killed ({100 * killed_share(tried):.1f} %)"
+    return "\n".join([first, *others])
+
+
+def killed_share(tried: dict[str, int | None]) -> float:
+    """Return the share that was killed of those that were tried."""
+    codes = [code for code in tried.values() if code is not None]
+    return sum(_STATUS.get(code) == KILLED for code in codes) / max(1, len(codes))
 
 
 def _mutmut(*names: str) -> None:

@@ -40,6 +40,11 @@ def _trials_table(evaluation: Evaluation) -> Table:
             ColumnGroup("", ("choice",), kind="text"),
         ),
         bodies=(Body(tuple(rows)),),
+        notes=tuple(
+            f"{benchmark.title}: {benchmark.seen}"
+            for benchmark in evaluation.benchmarks
+            if benchmark.name in names and benchmark.seen
+        ),
     )
 
 
@@ -55,4 +60,5 @@ def _inner_table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
         corner="",
         groups=(ColumnGroup("", ("accuracy, per cent",)),),
         bodies=(Body(rows if was_run(benchmark) else missing),),
+        notes=tuple(filter(None, (benchmark.seen,))),
     )

@@ -1,5 +1,6 @@
 """Every benchmark on features whose answer is known."""
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from deaps.benchmark_registry import paper_benchmarks
+from deaps.benchmarks.afib_windows import afib_examples
 from deaps.benchmarks.gender import Gender
 from deaps.config import BenchmarkSettings
 from deaps.evaluation import DatasetLabels
@@ -46,6 +48,34 @@ def test_separable_features_give_100_percent(store: Path, name: str) -> None:
     rng = np.random.default_rng(0)
     corners = 10 * np.eye(len(plan.benchmark.classes))[plan.examples.labels]
     assert accuracy(plan, corners + 0.1 * rng.standard_normal(corners.shape)) == 1.0
+
+
+def test_features_of_two_tables_are_read_side_by_side(store: Path) -> None:
+    """As an encoder's features and the RR numbers are: either alone may know nothing."""
+    plan = planned(store, "challenge2017")
+    rng = np.random.default_rng(0)
+    corners = 10 * np.eye(len(plan.benchmark.classes))[plan.examples.labels]
+    noise = table_of(plan, rng.standard_normal((len(plan.examples), 4)))
+    known = table_of(plan, corners + 0.1 * rng.standard_normal(corners.shape))
+    truth = plan.examples.labels[plan.folds[0].test]
+    for tables in ([noise, known], [known, noise]):
+        assert (FoldJob.of(plan).answer(tables, 0, "svc").labels == truth).all()
+    assert (FoldJob.of(plan).answer([noise], 0, "svc").labels != truth).any()
+
+
+def test_each_subject_has_no_more_windows_than_are_set(store: Path) -> None:
+    def windows(seed: int, most: int | str) -> tuple[list[str], list[tuple[int, int]]]:
+        settings = SETTINGS.model_copy(update={"windows_per_subject": most, "seed": seed})
+        with open_index(store) as index:
+            found = afib_examples(index, "afdb", settings)
+        places = zip(found.windows.recording_id.tolist(), found.windows.row.tolist(), strict=True)
+        return found.subjects.tolist(), list(places)
+
+    subjects, drawn = windows(0, 2)
+    assert Counter(subjects) == dict.fromkeys(subjects, 2)
+    assert windows(0, 2)[1] == drawn
+    assert {tuple(windows(seed, 2)[1]) for seed in range(5)} != {tuple(drawn)}
+    assert set(drawn) < set(windows(0, "all")[1])
 
 
 def accuracy_of_noise(plan: Plan, draws: int) -> float:

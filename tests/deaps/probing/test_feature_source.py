@@ -6,9 +6,11 @@ import numpy as np
 import torch
 
 from deaps.config import EncoderSettings
+from deaps.floors.rr import rr_features
 from deaps.models.encoder import Encoder
 from deaps.models.encoder_file import load_encoder
 from deaps.probing.feature_source import FeatureSource
+from tests.edf_files import beats
 
 WINDOWS = np.random.default_rng(0).standard_normal((3, 1000)).astype(np.float32)
 FINAL = EncoderSettings(norm="final")
@@ -27,6 +29,14 @@ def test_the_random_encoder_has_the_norm_that_is_set() -> None:
     expected = Encoder(FINAL).eval()(torch.from_numpy(WINDOWS)).detach().numpy()
     source = FeatureSource("random", "recording", seed=7, settings=FINAL)
     np.testing.assert_array_equal(source.features(WINDOWS), expected)
+
+
+def test_the_rr_floor_has_the_numbers_of_the_rr_series() -> None:
+    windows = np.stack([beats(10, 100, rate) for rate in (60, 90)]).astype(np.float32)
+    found = FeatureSource("rr", "recording").features(windows)
+    assert found.shape == (2, 6)
+    np.testing.assert_array_equal(found, rr_features(windows))
+    assert not np.array_equal(found[0], found[1])
 
 
 def test_the_global_generator_is_left_as_it_was() -> None:

@@ -240,7 +240,10 @@ def test_after_a_handful_of_iterations_nobody_leads(evaluation: Evaluation) -> N
 def test_summary_says_where_people_are_too_few_for_any_difference(evaluation: Evaluation) -> None:
     bullets = headline_section(evaluation).parts[1]
     assert isinstance(bullets, Bullets)
-    assert "With 7 people no difference can count: the smallest p" in bullets.items[0]
+    assert (
+        "With 7 people no difference to another method can count: the smallest p"
+        in (bullets.items[0])
+    )
     assert "after Holm over 5 rivals, is 0.078." in bullets.items[0]
 
 
@@ -384,6 +387,59 @@ def test_data_sets_have_the_names_that_people_know(sections: Sequence[Section]) 
 def test_data_set_without_a_label_keeps_its_key(evaluation: Evaluation) -> None:
     section = quality_section(evaluation.model_copy(update={"datasets": {}}))
     assert "mitdb" in rows(table([section], "table-quality"))
+
+
+def changed_benchmark(evaluation: Evaluation, name: str, **update: object) -> Evaluation:
+    """Return the evaluation with one benchmark changed."""
+    benchmarks = tuple(
+        b.model_copy(update=update) if b.name == name else b for b in evaluation.benchmarks
+    )
+    return evaluation.model_copy(update={"benchmarks": benchmarks})
+
+
+def test_only_families_that_cannot_count_are_said_not_to(evaluation: Evaluation) -> None:
+    benchmark = next(b for b in evaluation.benchmarks if b.name == "mitdb-loo")
+    smallest = {"methods": 0.078, "floors": 0.0625, "joined": 0.016}
+    comparisons = tuple(
+        each.model_copy(update={"smallest_p": smallest.get(each.family, 0.04)})
+        for each in benchmark.comparisons
+    )
+    changed = changed_benchmark(evaluation, "mitdb-loo", comparisons=comparisons)
+    section = benchmark_section(
+        changed, next(b for b in changed.benchmarks if b.name == "mitdb-loo")
+    )
+    (notice,) = (
+        part.text
+        for part in all_parts([section])
+        if isinstance(part, Notice) and "can count" in part.text
+    )
+    assert "no difference to another method can count" in notice
+    assert "no difference to a floor can count" in notice
+    assert "RR numbers" not in notice
+
+
+def test_inner_folds_say_that_their_people_were_seen(evaluation: Evaluation) -> None:
+    changed = changed_benchmark(evaluation, "inner-challenge", seen="53 of 54 tested people are.")
+    found = report_sections(changed)
+    assert table(found, "table-inner-inner-challenge").notes == ("53 of 54 tested people are.",)
+    assert "Challenge 2017, inner folds: 53 of 54 tested people are." in (
+        table(found, "table-trials").notes
+    )
+
+
+def test_a_benchmark_that_leaks_is_marked_and_nobody_leads_it(evaluation: Evaluation) -> None:
+    changed = changed_benchmark(evaluation, "challenge2017", leak="It leaks.")
+    title = next(b.title for b in changed.benchmarks if b.name == "challenge2017")
+    summary = headline_section(changed)
+    tables = [part for part in all_parts([summary]) if isinstance(part, Table)]
+    assert f"{title} †" in [group.title for each in tables for group in each.groups]
+    assert f"† {title}: It leaks." in [note for each in tables for note in each.notes]
+    bullets = summary.parts[1]
+    assert isinstance(bullets, Bullets)
+    assert not [item for item in bullets.items if item.startswith(title)]
+    section = benchmark_section(changed, next(b for b in changed.benchmarks if b.leak))
+    assert "It leaks." in [p.text for p in all_parts([section]) if isinstance(p, Notice)]
+    assert "It leaks." in table([section], "table-challenge2017").notes
 
 
 def test_inner_folds_stay_out_of_the_results(sections: Sequence[Section]) -> None:

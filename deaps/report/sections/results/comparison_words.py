@@ -36,7 +36,7 @@ def comparison_sentences(evaluation: Evaluation, benchmark: BenchmarkRecord) -> 
 
 def _by_accuracy(evaluation: Evaluation, comparison: MetricComparison) -> list[str]:
     if sentence := too_few_subjects(comparison):
-        return [sentence] if comparison.family == "methods" else []
+        return [sentence]
     reference = representation_label(evaluation, comparison.reference)
     sentences = [f"{reference} is {words}." for words in _places(evaluation, comparison)]
     if alike := [d for d in comparison.differences if not d.counts]:

@@ -40,6 +40,14 @@ FAMILY_TITLES: dict[ComparisonFamily, str] = {
     "joined": "What the method adds to the rhythm",
 }
 
+_RIVALS: dict[ComparisonFamily, str] = {
+    "methods": "another method",
+    "floors": "a floor",
+    "components": "a rung of the ladder",
+    "sizes": "another span or number of features",
+    "joined": "the RR numbers alone",
+}
+
 _NOTE = (
     "Points. Brackets hold the 95 % interval over people and seeds, wide enough for all rivals of "
     "the same part of the table together; p is that of a sign-flip test over people, after Holm "
@@ -63,16 +71,18 @@ def too_few_subjects(comparison: MetricComparison) -> str | None:
     if comparison.smallest_p < ALPHA:
         return None
     return (
-        f"With {comparison.n_subjects:,} people no difference can count: the smallest p that they "
-        f"can give, after Holm over {counted(len(comparison.differences), 'rival')}, is "
+        f"With {comparison.n_subjects:,} people no difference to {_RIVALS[comparison.family]} can "
+        f"count: the smallest p that they can give, after Holm over "
+        f"{counted(len(comparison.differences), 'rival')}, is "
         f"{probability(comparison.smallest_p)}."
     )
 
 
 def _too_few(benchmark: BenchmarkRecord) -> list[Part]:
-    comparison = benchmark.comparison("methods", "accuracy")
-    sentence = too_few_subjects(comparison) if comparison else None
-    return [Notice(sentence)] if sentence else []
+    compared = (benchmark.comparison(family, "accuracy") for family in _families(benchmark))
+    sentences = [too_few_subjects(comparison) for comparison in compared if comparison]
+    text = " ".join(sentence for sentence in sentences if sentence)
+    return [Notice(text)] if text else []
 
 
 def _metrics(benchmark: BenchmarkRecord) -> list[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
@@ -10,14 +13,20 @@ from deaps.config import ModelSettings, SamplingSettings, TrainingSettings
 from deaps.evaluation import Ablation, AblationRow
 from deaps.experiment import Experiment, Trained
 from deaps.probing.answers import AnswerKey, AnswersByKey
-from deaps.probing.outcomes.judging import Judge
+from deaps.probing.outcomes.judging import Judge, ranks
 from deaps.probing.probes import Answers
 from deaps.training.run_folder import TrainingPlan
 from tests.deaps.probing.outcomes.test_curves import PLAN as CURVE_PLAN
 from tests.deaps.probing.outcomes.test_curves import run as curve_run
-from tests.deaps.probing.outcomes.test_figures import EXAMPLES, PLAN, answers
+from tests.deaps.probing.outcomes.test_figures import EXAMPLES, PLAN, ThreeClasses, answers
 
 PLANS = {"made": PLAN}
+
+
+class LeakingTwin(ThreeClasses):
+    """The same benchmark with what it tests among what it is fitted on."""
+
+    leak = "It leaks."
 
 
 def right(share: float) -> list[Answers]:
@@ -87,6 +96,21 @@ def test_spans_and_features_are_a_family_apart_from_the_ladder() -> None:
     rivals = {family.name: family.rivals for family in judge.families()}
     assert rivals["components"] == ("byol", "rung")
     assert rivals["sizes"] == ("short", "many")
+
+
+def test_a_benchmark_that_leaks_ranks_nobody() -> None:
+    given = {
+        AnswerKey(name, seed, None, "made", "svc"): right(share)
+        for name, share in (("deaps", 0.5), ("byol", 0.8))
+        for seed in (0, 1)
+    }
+    figures = Judge(EXPERIMENT, "deaps", ["svc"]).figures(PLANS, given)["made"]
+    twin = copy(figures)
+    twin.plan = replace(PLAN, benchmark=LeakingTwin())
+    found = ranks({"made": figures, "twin": twin}, ["deaps", "byol"])
+    assert found is not None
+    assert found.by_benchmark.keys() == {"made"}
+    assert ranks({"twin": twin}, ["deaps", "byol"]) is None
 
 
 def test_one_seed_is_followed_along_the_steps() -> None:
