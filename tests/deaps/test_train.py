@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 import torch
@@ -21,7 +22,7 @@ from safetensors.torch import load_file
 import deaps.train
 from deaps.method_registry import PAPER_METHODS
 from deaps.methods.byol import Byol
-from deaps.models.encoder_file import load_encoder
+from deaps.models.encoder_file import load_encoder, read_about
 from deaps.train import NonFiniteError, StepClock, TrainingStoppedError, train_run
 from deaps.training.checkpoints import encoder_files
 from deaps.training.metrics import read_metrics
@@ -152,6 +153,12 @@ def test_a_kill_between_the_end_and_the_removal_of_checkpoints_leaves_a_finished
     assert not (run.folder / CHECKPOINTS_FOLDER).exists()
 
 
+def test_an_encoder_says_of_which_step_it_is(store: Path) -> None:
+    run = train_run(make_run(store).folder, device="cpu")
+    steps = [int(read_about(path)["step"]) for _, path in encoder_files(run.folder)]
+    assert steps == [0, 3, 6]
+
+
 def test_only_the_last_encoder_is_kept_of_methods_that_are_named(store: Path) -> None:
     few, all_ = make_run(store, "pclr", last_encoder_only=("pclr",)), make_run(store, "byol")
     assert open_run(few.folder).plan.training.last_encoder_only == ("pclr",)
@@ -195,6 +202,12 @@ def test_a_training_that_is_asked_to_stop_writes_a_checkpoint_and_says_where(
     said: list[str] = []
     assert_same(train_run(run.folder, device="cpu", say=said.append), whole)
     assert f"run {run.name}: going on from step 2" in said
+
+
+def test_a_training_that_is_asked_to_stop_at_its_last_step_is_finished(store: Path) -> None:
+    run = make_run(store)
+    asked = iter([False] * 5 + [True])
+    assert train_run(run.folder, device="cpu", stop=lambda: next(asked)).finished
 
 
 @pytest.mark.slow
@@ -291,6 +304,26 @@ def test_run_keeps_the_index_it_started_from(store: Path) -> None:
     assert run.index.samefile(store / "index.duckdb")
 
 
+def test_run_reads_windows_by_the_index_it_started_from(store: Path) -> None:
+    run = make_run(store)
+    (store / "index.duckdb").unlink()
+    assert train_run(run.folder, device="cpu").finished
+
+
+@pytest.mark.parametrize(("rank", "locks"), [(None, True), ("0", True), ("1", False)])
+def test_the_first_process_alone_keeps_other_trainings_away(
+    store: Path, monkeypatch: pytest.MonkeyPatch, rank: str | None, locks: bool
+) -> None:
+    monkeypatch.delenv("RANK", raising=False)
+    if rank is not None:
+        monkeypatch.setenv("RANK", rank)
+    run = make_run(store)
+    lock = mock.MagicMock()
+    monkeypatch.setattr(deaps.train, "steps_lock", lock)
+    train_run(run.folder, device="cpu")
+    assert lock.call_args_list == ([mock.call(run.folder)] if locks else [])
+
+
 def test_folder_without_a_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="no run at"):
         open_run(tmp_path)
@@ -368,3 +401,12 @@ def test_a_process_of_torchrun_trains_the_folder_it_is_given(
     ((folder, options),) = calls
     assert (folder, options["device"]) == (Path("runs/some"), device)
     assert stopped == [False, True, True]
+
+
+def test_help_of_the_training_process_says_what_it_does(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["train", "--help"])
+    with pytest.raises(SystemExit):
+        deaps.train.main()
+    assert "Train the run in a folder" in capsys.readouterr().out

@@ -36,6 +36,7 @@ pairing = "recording"
 [training]
 batch = 4
 iterations = 200
+precision = "float32"
 checkpoint_every = 10
 evolution_every = 200
 metrics_every = 5

@@ -25,6 +25,7 @@ datasets = ["shhs"]
 
 [training]
 batch = 4
+precision = "float32"  # kills and machines are compared bit for bit
 iterations = 2
 checkpoint_every = 2
 evolution_every = 2

@@ -75,9 +75,11 @@ def test_windows_in_another_order_are_sorted() -> None:
     assert pool.rows.tolist() == [1, 3, 2, 0]
 
 
-def test_two_windows_at_one_time_are_an_error() -> None:
-    with pytest.raises(DeapsError, match="two windows of recording 1 start together"):
-        pool_of([Visit("a", 1, (3, 3), (True, True))])
+@pytest.mark.parametrize("before", [0, 1])
+def test_two_windows_at_one_time_are_an_error(before: int) -> None:
+    visits = [Visit("a", 1, (3, 4), (True, True))] * before
+    with pytest.raises(DeapsError, match=f"two windows of recording {1 + before} start together"):
+        pool_of([*visits, Visit("a", 2, (5, 5), (True, True))])
 
 
 def test_a_window_off_the_grid_is_an_error(tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ DEAPS = Path(sys.executable).with_name("deaps")
 FEW_STEPS = [
     "training.iterations=2", "training.tfc_iterations=2", "training.batch=4",
     "training.metrics_every=1", "training.checkpoint_every=1", "training.evolution_every=1",
+    "training.precision=float32",
 ]  # fmt: skip
 
 
