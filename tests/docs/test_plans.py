@@ -30,25 +30,27 @@ def test_nobody_who_is_tested_is_trained_on() -> None:
     assert not parts & set(settings.sampling.datasets)
 
 
+def trial_plans(name: str) -> list[TrainingPlan]:
+    trained = plan_experiment(load_settings(config=DOCS / name)).trained
+    return [each.plan for each in trained if each.role == "trial"]
+
+
 def test_trials_have_fewer_steps_and_differ_from_each_other() -> None:
-    settings = load_settings(config=DOCS / "open-trials.toml")
-    plans = [t.plan for t in plan_experiment(settings).trained if t.role == "trial"]
+    plans = trial_plans("open-trials.toml")
     assert len({str(plan.identity()) for plan in plans}) == len(plans) == 6
     assert {plan.iterations for plan in plans} == {300}
 
 
 def test_trials_of_a_method_differ_by_the_encoder_alone() -> None:
-    settings = load_settings(config=DOCS / "open-trials.toml")
-    plans = [t.plan for t in plan_experiment(settings).trained if t.role == "trial"]
+    plans = trial_plans("open-trials.toml") + trial_plans("encoder-trials.toml")
     for method in ("deaps", "pclr"):
         own = [plan for plan in plans if plan.method == method]
-        assert len({plan.model.encoder for plan in own}) == len(own) == 3
+        assert len({plan.model.encoder for plan in own}) == len(own) == 5
         assert len({plan.training for plan in own}) == len({plan.model.deaps for plan in own}) == 1
 
 
 def test_the_longer_experiment_tries_each_method_at_least_six_times_with_one_encoder() -> None:
-    settings = load_settings(config=DOCS / "longer-trials.toml")
-    plans = [t.plan for t in plan_experiment(settings).trained if t.role == "trial"]
+    plans = trial_plans("longer-trials.toml")
     assert len({str(plan.identity()) for plan in plans}) == len(plans)
     kept = [plan for plan in plans if plan.model.encoder.norm != "final"]
     trials = Counter(plan.method for plan in kept)
