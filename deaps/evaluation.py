@@ -472,7 +472,7 @@ class Provenance(Record):
     settings: str
     """The resolved configuration, TOML."""
     digests: dict[str, str]
-    """SHA-256 of each encoder file and the fingerprint of each data set."""
+    """SHA-256 of each encoder file, and of the SHA-256s of each data set's source files."""
     seeds: dict[str, int]
     stages: tuple[Stage, ...]
     settings_digest: str | None = None

@@ -24,6 +24,7 @@ class Column(NamedTuple):
 TRANSFER = Column("afib-transfer", "auroc", "AFib, transfer: AUROC")
 TRANSFER_ACCURACY = Column("afib-transfer", "accuracy", "AFib, transfer: accuracy")
 LEAVE_ONE_OUT = Column("afib-loo", "accuracy", "AFib, leave one of 51 out: accuracy")
+LEAVE_ONE_OUT_AUROC = Column("afib-loo", "auroc", "AFib, leave one of 51 out: AUROC")
 LEAVE_ONE_OF_SEVEN_OUT = Column(
     "afib-loo-fitted", "accuracy", "AFib, leave one of MIT-ARR's 7 out: accuracy"
 )

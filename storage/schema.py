@@ -229,7 +229,7 @@ class RecordingRow:
 class DatasetRow:
     """One row of ``datasets``: what the scan of one data set found.
 
-    ``fingerprint`` is the scan's digest of the files, ``label_source`` the table with the
+    ``fingerprint`` is the scan's digest of tables and warnings, ``label_source`` the table with the
     labels, ``warnings`` what a reader of results should know. ``synthetic`` says that no person
     was recorded: ``deaps synth`` wrote it. Publication counts the recordings.
     """

@@ -37,7 +37,10 @@ _PACKAGES = (
     "prefect",
 )
 
-_SOURCE_DIGESTS = "SELECT sha256 FROM sources ORDER BY sha256"
+_SOURCE_DIGESTS = """
+SELECT sha256 FROM sources JOIN recordings USING (recording_id)
+WHERE dataset = coalesce($dataset, dataset) ORDER BY sha256
+"""
 
 
 class Stopwatch:
@@ -76,7 +79,7 @@ def provenance(
         versions=versions(),
         hardware=hardware(settings.execution.device),
         settings=text,
-        digests=_encoder_digests(files) | _fingerprints(index, labels),
+        digests=_encoder_digests(files) | _dataset_digests(index, labels),
         seeds={"training": settings.training.seed, "benchmarks": settings.benchmarks.seed},
         stages=tuple(stages),
     )
@@ -89,12 +92,15 @@ def settings_digest(settings: Settings) -> str:
     return digest_of(values)
 
 
-def digest_of_sources(index: duckdb.DuckDBPyConnection) -> tuple[int, str]:
-    """Return how many source files a snapshot has, and the SHA-256 of their SHA-256s.
+def digest_of_sources(
+    index: duckdb.DuckDBPyConnection, dataset: str | None = None
+) -> tuple[int, str]:
+    """Return how many source files a snapshot or a data set has, and the SHA-256 of their SHA-256s.
 
     Sorted, a line each: ``sort`` and ``sha256sum`` say the same.
     """
-    digests = [digest for (digest,) in index.execute(_SOURCE_DIGESTS).fetchall()]
+    rows = index.execute(_SOURCE_DIGESTS, {"dataset": dataset}).fetchall()
+    digests = [digest for (digest,) in rows]
     lines = "".join(f"{digest}\n" for digest in digests)
     return len(digests), hashlib.sha256(lines.encode()).hexdigest()
 
@@ -141,6 +147,6 @@ def _seed(file: FeatureFile) -> str:
     return "" if file.seed is None else f", seed {file.seed}"
 
 
-def _fingerprints(index: duckdb.DuckDBPyConnection, labels: DatasetLabels) -> dict[str, str]:
-    rows = index.execute("SELECT dataset, fingerprint FROM datasets ORDER BY dataset").fetchall()
-    return {f"data set {labels[dataset]}": fingerprint for dataset, fingerprint in rows}
+def _dataset_digests(index: duckdb.DuckDBPyConnection, labels: DatasetLabels) -> dict[str, str]:
+    rows = index.execute("SELECT dataset FROM datasets ORDER BY dataset").fetchall()
+    return {f"data set {labels[name]}": digest_of_sources(index, name)[1] for (name,) in rows}

@@ -163,6 +163,8 @@ def test_the_record_has_all_that_the_tables_need() -> None:
     evaluation = made_evaluation()
     record = as_record(evaluation)
     assert not record.pca
+    of_people = {b.name for b in record.benchmarks if any(o.folds for o in b.outcomes)}
+    assert of_people == {"afib-loo", "afib-loo-fitted"} & {b.name for b in record.benchmarks}
     for make in TABLES.values():
         assert make(record) == make(evaluation)
 

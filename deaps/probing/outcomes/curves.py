@@ -71,7 +71,7 @@ class _Point:
     """All representations by one metric at one number of annotated people.
 
     A run is the mean over the draws of these people. So a seed's luck is that of such a mean, and
-    the draws' own luck is added to it.
+    the luck of who was drawn is added to it.
     """
 
     def __init__(
@@ -87,8 +87,9 @@ class _Point:
         self.by_draw = {name: _by_draw(own) for name, own in tallies.items()}
         runs = {name: [_mean(draws) for draws in own] for name, own in tallies.items()}
         seed = plan.settings.seed
+        labelled = [draw.people for draw in plan.label_draws if draw.n_people == people]
         self.contest: Contest = {
-            name: (method, with_label_draws(drawn, self.by_draw[name], seed=seed))
+            name: (method, with_label_draws(drawn, self.by_draw[name], labelled, seed=seed))
             for name, (method, drawn) in draw_contest(contestants, runs, plan.settings).items()
         }
 

@@ -32,15 +32,27 @@ whose runs would count twice (`Method.pooled`). What has no seed (RR numbers, cl
 has V = 0. If no method has two runs, nothing is known of the seeds, and the interval is one over
 people alone: its `Scope` says so.
 
-**Labelled people.** A point of a few-label curve is the mean over R draws of the people whose
-labels are fitted on. They are the same for every method, so they are crossed, as tested people
+**Labelled people.** A point of a few-label curve is the mean over R draws of the m people whose
+labels are fitted on. All draws come from the same training people, so they share some. Say that
+person i adds a(i) / m to the figure of every draw that holds them. Then the mean has c(i) a(i) of
+person i, c(i) being the share of the draws that hold them, divided by m, and its variance is
+
+    q = sum of c**2 / (1 / m - sum of c**2)
+
+times the variance between the draws (with divisor R). Draws that share nobody have q = 1 / (R - 1),
+the usual standard error; draws of 4 of the same 7 people have about 1.4, because their mean moves
+with these seven. The people are the same for every method, so they are crossed, as tested people
 are: `with_label_draws` adds
 
-    sum over r of g(r) (F(r) - F) / sqrt(R (R - 1)) * sqrt(nu / chi2(nu)),    nu = R - 1
+    sum over r of g(r) (F(r) - F) / sqrt(R) * sqrt(q) * sqrt(nu / chi2(nu))
 
-with F(r) the figure of draw r, and normal g(r) and a chi-square that are one for all methods. For
-each method and each difference this is Student's t. It makes intervals a little too wide, because
-what one draw does to one tested person, or to one seed, is in the other two parts already.
+with F(r) the figure of draw r, and normal g(r) and a chi-square that are one for all methods; nu is
+one less than the number of different draws, or of people in them if that is smaller. For each
+method and each difference this is Student's t. It makes intervals a little too wide, because what
+one draw does to one tested person, or to one seed, is in the other two parts already. Where all
+people are labelled there is one draw, and nothing shows their luck: the interval is for these
+people. (Taken as draws that share nobody, draws of 1, 2 and 4 of 7 people had intervals that held
+the truth in 78, 66 and 41 % of made experiments; with q they do in 97, 96 and 93 %.)
 
 **Several rivals.** Five intervals at 95 % give a false alarm in one experiment of eight.
 `widen_for_family` widens them step by step, just enough (Romano and Wolf, 2005): each draw's
@@ -71,7 +83,8 @@ found if the reference is one deviation (18 points) better than all of them, or 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -159,19 +172,36 @@ def draw_figures(methods: Sequence[Method], *, draws: int, seed: int = 0) -> dic
     }
 
 
-def with_label_draws(drawn: DrawnFigure, by_draw: Floats, *, seed: int = 0) -> DrawnFigure:
-    """Return a figure with the luck of its draws of labelled people in its draws, too.
+def with_label_draws(
+    drawn: DrawnFigure, by_draw: Floats, people: Sequence[Collection[str]], *, seed: int = 0
+) -> DrawnFigure:
+    """Return a figure with the luck of who was labelled in its draws, too.
 
-    ``by_draw`` is the figure of each of them, (R,). A single one is taken as all there are.
+    ``by_draw`` is the figure of each draw of labelled people, (R,), and ``people`` who they are,
+    the same number in each. Draws that are all alike show no luck.
     """
-    freedom = len(by_draw) - 1
-    if freedom < 1:
+    ratio, freedom = label_luck(people)
+    if freedom == 0:
         return drawn
     size = len(drawn.draws)
     normal = _stream(seed, "labelled people").standard_normal((size, len(by_draw)))
     spread = _spread_draws(freedom, size, seed, "spread of labelled people")
-    luck = normal @ (by_draw - by_draw.mean()) / np.sqrt(len(by_draw) * freedom) * spread
+    luck = normal @ (by_draw - by_draw.mean()) * np.sqrt(ratio / len(by_draw)) * spread
     return replace(drawn, draws=drawn.draws + luck)
+
+
+def label_luck(people: Sequence[Collection[str]]) -> tuple[float, int]:
+    """Return the variance of the mean over draws of people in units of that between draws.
+
+    With it come the degrees of freedom, 0 where the draws are all alike.
+    """
+    size = len(people[0])
+    different = len({frozenset(draw) for draw in people})
+    if different == 1:
+        return 0.0, 0
+    held = Counter(person for draw in people for person in draw)
+    of_mean = sum(n * n for n in held.values()) / (len(people) * size) ** 2
+    return of_mean / (1 / size - of_mean), min(different, len(held)) - 1
 
 
 def subject_weights(n_subjects: int, draws: int, seed: int) -> Floats:

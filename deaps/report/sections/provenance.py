@@ -107,7 +107,10 @@ def _hardware(provenance: Provenance) -> Table:
 
 
 def _digests(provenance: Provenance) -> Table:
-    caption = "SHA-256 of each encoder file, and fingerprint of each data set."
+    caption = (
+        "SHA-256 of each encoder file. For a data set: SHA-256 of the sorted list of its source "
+        "files' SHA-256s, a line each."
+    )
     return _pairs(
         "digests", caption, ("file or data set", "digest"), provenance.digests, kind="code"
     )

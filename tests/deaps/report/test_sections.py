@@ -284,7 +284,7 @@ def test_few_label_curves_have_a_table_of_differences_at_every_number_of_people(
         assert difference is not None
         assert cell.text == f"{100 * difference.value:+.1f}" + " ✓" * difference.counts
         assert cell.note.startswith("[")
-    assert "draws of the annotated people, and seeds" in differences.notes[0]
+    assert "annotated people (not in the last row) and seeds" in differences.notes[0]
 
 
 def test_curves_without_comparisons_have_no_table_of_differences(evaluation: Evaluation) -> None:

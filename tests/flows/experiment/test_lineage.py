@@ -93,7 +93,8 @@ def test_the_digest_of_sources_is_that_of_their_sorted_digests(tmp_path: Path) -
     digests = sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in files)
     expected = hashlib.sha256("".join(f"{d}\n" for d in digests).encode()).hexdigest()
     with duckdb.connect(tmp_path / "store/index.duckdb", read_only=True) as index:
-        assert digest_of_sources(index) == (3, expected)
+        assert digest_of_sources(index) == digest_of_sources(index, "folder") == (3, expected)
+        assert digest_of_sources(index, "shhs")[0] == 0
 
 
 def test_the_command_prints_a_line_for_each(store: Path) -> None:

@@ -39,12 +39,12 @@ _WORDS = (
     "tested on all test people each time."
 )
 _INTERVAL_NOTE = (
-    "Brackets hold the 95 % interval over tested people, draws of the annotated people, and seeds. "
-    "All annotated people together are no draw."
+    "Brackets hold the 95 % interval over tested people, annotated people and seeds. With all "
+    "annotated people together, it is for just these people, and over tested people and seeds."
 )
 _DIFFERENCE_NOTE = (
-    "Points. Brackets hold the 95 % interval over tested people, draws of the annotated people, "
-    "and seeds, wide enough for all rivals of the same part of the table together. ✓ marks a "
+    "Points. Brackets hold the 95 % interval over tested people, annotated people (not in the last "
+    "row) and seeds, wide enough for all rivals of the same part of the table together. ✓ marks a "
     "difference that counts: p of a sign-flip test over tested people, after Holm over the same "
     "rivals, is below 0.05, and the interval excludes zero. Numbers of people and metrics are not "
     "corrected for their number. few-label-differences.csv has every p."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 from deaps.benchmarks.interface import Benchmark
 from deaps.evaluation import CurvePoint, Difference
@@ -13,6 +14,7 @@ from deaps.probing.outcomes.contest import Contestant, Family
 from deaps.probing.outcomes.curves import FewLabelFigures, few_label_figures
 from deaps.probing.plan import Plan
 from deaps.probing.probes import PROBES, Answers
+from deaps.probing.statistics.bootstrap import label_luck
 from tests.deaps.probing.outcomes.test_figures import ThreeClasses, TwoClasses, answers, plan_of
 from tests.deaps.probing.test_few_labels import both_rhythms, one_class_each
 
@@ -105,7 +107,10 @@ def test_the_interval_covers_the_luck_of_the_draws_of_annotated_people() -> None
     luck = np.zeros(len(PLAN.label_draws))
     luck[PLACES[2]] = (-0.1, 0.0, 0.1)
     found = points(few_label_figures(PLAN, [Contestant("own", "method", (run(RIGHT, luck),) * 3)]))
-    assert width(found[2]) == pytest.approx(0.497, rel=0.25)
+    ratio, freedom = label_luck([PLAN.label_draws[place].people for place in PLACES[2]])
+    error = np.sqrt(ratio) * np.std([-0.1, 0.0, 0.1])
+    assert ratio > 1 / 2  # they share people
+    assert width(found[2]) == pytest.approx(2 * stats.t.ppf(0.975, freedom) * error, rel=0.25)
     assert width(found[4]) == pytest.approx(0, abs=1e-9)
 
 

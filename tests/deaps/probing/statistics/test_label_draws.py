@@ -13,6 +13,7 @@ from deaps.probing.statistics.bootstrap import (
     Scope,
     draw_figures,
     interval,
+    label_luck,
     with_label_draws,
 )
 from deaps.probing.statistics.comparison import Difference, differences_to
@@ -23,6 +24,8 @@ DRAW_DEVIATION = 8.0
 """In points: what a draw of labelled people does to one method and not to another."""
 
 LABEL_DRAWS = 10
+APART = [(f"person {k}",) for k in range(LABEL_DRAWS)]
+"""Draws that share nobody."""
 
 
 def made_curve_point(rng: np.random.Generator) -> NDArray[np.float64]:
@@ -43,7 +46,7 @@ def differences(contributions: NDArray[np.float64], *, seed: int) -> tuple[Diffe
     ]
     drawn = draw_figures(methods, draws=400, seed=seed)
     contest = {
-        m.name: (m, with_label_draws(drawn[m.name], own.mean(axis=(0, 2)), seed=seed))
+        m.name: (m, with_label_draws(drawn[m.name], own.mean(axis=(0, 2)), APART, seed=seed))
         for m, own in zip(methods, contributions, strict=True)
     }
     return differences_to(contest, reference="deaps", rivals=names[1:], flips=199, seed=seed)
@@ -66,16 +69,51 @@ def figure(draws: int = 40_000) -> DrawnFigure:
 
 def test_the_luck_of_labels_is_that_of_students_t() -> None:
     by_draw = np.array([0.4, 0.5, 0.6])
-    low, high = interval(with_label_draws(figure(), by_draw).draws)
+    low, high = interval(with_label_draws(figure(), by_draw, APART[:3]).draws)
     assert high - low == pytest.approx(2 * stats.t.ppf(0.975, 2) * 0.1 / np.sqrt(3), rel=0.05)
 
 
 def test_all_people_together_have_no_luck() -> None:
     drawn = figure()
-    assert with_label_draws(drawn, np.array([0.4])) is drawn
+    assert with_label_draws(drawn, np.array([0.4]), [("a", "b")]) is drawn
+    assert with_label_draws(drawn, np.array([0.4, 0.4]), [("a", "b"), ("b", "a")]) is drawn
 
 
 def test_luck_that_two_methods_share_cancels() -> None:
     by_draw = np.array([0.4, 0.5, 0.6])
-    first, second = (with_label_draws(figure(10), by_draw + shift) for shift in (0.0, 0.2))
+    first, second = (
+        with_label_draws(figure(10), by_draw + shift, APART[:3]) for shift in (0.0, 0.2)
+    )
     np.testing.assert_allclose(first.draws, second.draws)
+
+
+def test_draws_that_share_nobody_have_the_usual_standard_error() -> None:
+    ratio, freedom = label_luck([("a", "b"), ("c", "d"), ("e", "f"), ("g", "h")])
+    assert (ratio, freedom) == (pytest.approx(1 / 3), 3)
+
+
+def test_the_same_person_drawn_five_times_is_one_person() -> None:
+    """Two people, each drawn five times, are two draws and not ten."""
+    ratio, freedom = label_luck([("a",), ("b",)] * 5)
+    assert (ratio, freedom) == (pytest.approx(1.0), 1)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_draws_from_the_same_seven_people_hold_the_luck_of_these_seven(size: int) -> None:
+    """Each person adds something of their own to every draw that holds them."""
+    rng = np.random.default_rng(size)
+    inside, naive = [], []
+    for number in range(400):
+        adds = rng.standard_normal(7)
+        draws = [rng.choice(7, size, replace=False) for _ in range(LABEL_DRAWS)]
+        by_draw = np.array([adds[draw].mean() for draw in draws])
+        mean = float(by_draw.mean())
+        drawn = DrawnFigure(mean, (mean,), np.full(400, mean), Scope.PEOPLE_AND_SEEDS)
+        held = [tuple(f"person {k}" for k in draw) for draw in draws]
+        low, high = interval(with_label_draws(drawn, by_draw, held, seed=number).draws)
+        inside.append(low <= 0 <= high)
+        half = stats.t.ppf(0.975, LABEL_DRAWS - 1) * stats.sem(by_draw)
+        naive.append(abs(mean) <= half)
+    print(f"\n{size} of 7 people: coverage {np.mean(inside):.1%}, as if apart {np.mean(naive):.1%}")
+    assert 0.92 <= np.mean(inside) <= 0.99
+    assert np.mean(naive) < 0.88
