@@ -40,6 +40,19 @@ def test_an_effect_of_one_deviation_is_found_in_ninety_percent() -> None:
 
 
 @pytest.mark.slow
+def test_with_seeds_that_deviate_by_a_point_ten_points_are_found_and_four_are_not() -> None:
+    """The open experiment's size, and the luck of seeds that it has."""
+    found = {}
+    for points in (4.0, 7.0, 10.0):
+        effects = (0.0, -points, *(0.0,) * 4)
+        design = Design(effects=effects, seed_deviations=(1.0,) * 6)
+        found[points] = simulate(design, 1000).called[:, 0].mean()
+    print(f"\nfound, by points: {found}")
+    assert found[10.0] >= 0.9
+    assert found[4.0] < 0.3
+
+
+@pytest.mark.slow
 def test_a_metric_that_is_no_mean_over_people_keeps_its_false_alarms_and_coverage() -> None:
     rng = np.random.default_rng(11)
     compared = [
