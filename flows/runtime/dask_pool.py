@@ -119,6 +119,8 @@ def _new_pool(execution: ExecutionSettings) -> Iterator[Client]:
     import dask
     from distributed import Client
 
+    # A large benchmark's folds are one task, sent once: Dask would warn of its 16 MB.
+    dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
     logging.getLogger("distributed").setLevel(logging.ERROR)
     # Its tracebacks are about workers that died, which is said and mended here.
     logging.getLogger("distributed.nanny").setLevel(logging.CRITICAL)

@@ -26,6 +26,7 @@ BENCHES = (
     "training",
     "classification",
     "evidence",
+    "full_size",
     "operations",
     "pools",
     "everyday",

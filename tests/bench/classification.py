@@ -71,23 +71,31 @@ def leave_one_out() -> Figure:
 
 
 def made_representations() -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int8]]:
-    """Return subjects, features and labels that are about as hard as real ones.
+    """Return subjects, features and labels that are about as hard as real ones."""
+    rng = np.random.default_rng(0)
+    subjects = np.sort(rng.integers(0, SUBJECTS, WINDOWS))
+    labels = (rng.random(WINDOWS) < rng.uniform(0.1, 0.9, SUBJECTS)[subjects]).astype(np.int8)
+    return subjects, hard_features(rng, subjects, labels), labels
+
+
+def hard_features(
+    rng: np.random.Generator, subjects: NDArray[np.int64], labels: NDArray[np.int8]
+) -> NDArray[np.float32]:
+    """Return features, (n, 128), of subjects' numbers and labels, about as hard as real ones.
 
     A few directions carry most of the variance, as in trained encoders; each subject has a
     place of its own, and its own idea of where AFib lies. Three of four windows of a subject
     that was never seen are told right, and two of five windows become support vectors.
     """
-    rng = np.random.default_rng(0)
-    subjects = np.sort(rng.integers(0, SUBJECTS, WINDOWS))
-    labels = (rng.random(WINDOWS) < rng.uniform(0.1, 0.9, SUBJECTS)[subjects]).astype(np.int8)
+    n, people = len(subjects), subjects.max() + 1
     scales = np.linspace(1, 0.1, LATENT)
-    places = 1.2 * scales * rng.standard_normal((SUBJECTS, LATENT))
-    shift = 0.3 * rng.standard_normal(LATENT) + 0.2 * rng.standard_normal((SUBJECTS, LATENT))
+    places = 1.2 * scales * rng.standard_normal((people, LATENT))
+    shift = 0.3 * rng.standard_normal(LATENT) + 0.2 * rng.standard_normal((people, LATENT))
     latent = places[subjects] + labels[:, np.newaxis] * (scales * shift)[subjects]
-    latent += scales * rng.standard_normal((WINDOWS, LATENT))
+    latent += scales * rng.standard_normal((n, LATENT))
     features = latent @ rng.standard_normal((LATENT, FEATURES))
-    features += 0.3 * rng.standard_normal((WINDOWS, FEATURES))
-    return subjects, features.astype(np.float32), labels
+    features += 0.3 * rng.standard_normal((n, FEATURES))
+    return features.astype(np.float32)
 
 
 def timed(way: Callable[..., NDArray[np.int8]], fold: Fold) -> tuple[NDArray[np.int8], float]:

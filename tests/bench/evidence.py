@@ -1,4 +1,4 @@
-"""What makes an experiment affordable: bfloat16, trainings side by side, folds at full size."""
+"""What makes an experiment affordable: bfloat16, and trainings side by side."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from deaps.training.run_folder import Run
 from flows.config import ExecutionSettings
 from flows.train import train_beside_others
 from tests.bench.figure import Figure
-from tests.bench.full_size import full_size
 from tests.bench.training import BATCH, made_batch, seconds
 from tests.deaps.training.training_store import make_run, make_training_store
 
@@ -28,8 +27,8 @@ TRAINED_STEPS = 30
 
 
 def measure(folder: Path) -> list[Figure]:
-    """Return the four figures; where the processor has no bfloat16, the first is not a number."""
-    return [bfloat16_step(), side_by_side(folder), *full_size(folder)]
+    """Return the figures; where the processor has no bfloat16, the first is not a number."""
+    return [bfloat16_step(), side_by_side(folder)]
 
 
 def bfloat16_step() -> Figure:

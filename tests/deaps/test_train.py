@@ -324,6 +324,14 @@ def test_the_first_process_alone_keeps_other_trainings_away(
     assert lock.call_args_list == ([mock.call(run.folder)] if locks else [])
 
 
+@pytest.mark.parametrize(("precision", "scaled"), [("float16", True), ("bfloat16", False)])
+def test_gradients_are_scaled_in_half_precision_alone(
+    store: Path, precision: str, scaled: bool
+) -> None:
+    run = make_run(store, precision=precision)
+    assert deaps.train.prepare(run, torch.device("cpu"), 0, 1).scaler.is_enabled() == scaled
+
+
 def test_folder_without_a_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="no run at"):
         open_run(tmp_path)

@@ -39,6 +39,13 @@ def test_unknown_values_are_left_out_of_the_mean() -> None:
     np.testing.assert_equal(found, [[2, np.nan], [np.nan, 5]])
 
 
+def test_an_example_of_one_window_is_that_window() -> None:
+    features = np.array([[1, np.nan], [np.inf, 5]], np.float32)
+    found = average_windows(features, np.array([0, 1]))
+    assert found.dtype == np.float64
+    np.testing.assert_equal(found, [[1, np.nan], [np.nan, 5]])
+
+
 @pytest.mark.parametrize("at", [100, -20])
 def test_a_changed_bit_is_noticed_and_the_file_made_anew(tmp_path: Path, at: int) -> None:
     path = tmp_path / "f.parquet"

@@ -46,6 +46,12 @@ def test_workers_that_always_die_are_given_up_in_words(monkeypatch: pytest.Monke
     assert calls.n == 3
 
 
+def test_a_large_task_is_sent_without_a_warning() -> None:
+    """Warnings are errors here; the folds of a whole MIT-AFIB take 16 MB."""
+    with worker_pool(ExecutionSettings(workers=1)) as client:
+        assert client.submit(len, bytes(12_000_000)).result() == 12_000_000
+
+
 def _counting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replace pools by ones that note their start and end."""
     noted: list[str] = []
