@@ -84,9 +84,12 @@ def test_two_windows_at_one_time_are_an_error(before: int) -> None:
 
 def test_a_window_off_the_grid_is_an_error(tmp_path: Path) -> None:
     start_s = np.array([0, 10, 23.5, 30])
-    publish_rows(tmp_path, [write_recording(tmp_path, make_row(), 4, start_s=start_s,
-                                            quality=np.zeros(4, np.int8))])  # fmt: skip
-    with pytest.raises(DeapsError, match="recording 1 is no multiple of 10 s"):
+    good = np.zeros(4, np.int8)
+    whole = write_recording(tmp_path, make_row("a"), 4, quality=good)
+    off = write_recording(tmp_path, make_row("b"), 4, start_s=start_s, quality=good)
+    publish_rows(tmp_path, [whole, off])
+    words = "recording 2 is no multiple of 10 s from the recording's start; run deaps preprocess"
+    with pytest.raises(DeapsError, match=words):
         load_pool(tmp_path, SamplingSettings())
 
 
