@@ -85,12 +85,18 @@ def test_two_windows_at_one_time_are_an_error(before: int) -> None:
 def test_a_window_off_the_grid_is_an_error(tmp_path: Path) -> None:
     start_s = np.array([0, 10, 23.5, 30])
     good = np.zeros(4, np.int8)
-    whole = write_recording(tmp_path, make_row("a"), 4, quality=good)
-    off = write_recording(tmp_path, make_row("b"), 4, start_s=start_s, quality=good)
-    publish_rows(tmp_path, [whole, off])
-    words = "recording 2 is no multiple of 10 s from the recording's start; run deaps preprocess"
+    publish_rows(
+        tmp_path, [write_recording(tmp_path, make_row(), 4, start_s=start_s, quality=good)]
+    )
+    words = "recording 1 is no multiple of 10 s from the recording's start; run deaps preprocess"
     with pytest.raises(DeapsError, match=words):
         load_pool(tmp_path, SamplingSettings())
+
+
+def test_a_window_off_the_grid_is_named_by_its_own_recording() -> None:
+    visits = [Visit("a", 1, (3, 4), (True, True)), Visit("a", 2, (5, -1), (True, True))]
+    with pytest.raises(DeapsError, match="recording 2 is no multiple of 10 s"):
+        pool_of(visits)
 
 
 def test_anchors_do_not_depend_on_how_many_are_looked_at_together(
