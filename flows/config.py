@@ -235,7 +235,7 @@ class ExecutionSettings(SettingsSection):
     chunk_megabytes: Annotated[float, Field(gt=0)] = 32.0
     """Source bytes handed to a worker at once: many small recordings, or one night."""
 
-    recording_megabytes: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1000.0
+    recording_megabytes: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1500.0
     """Memory that reading one recording or one table may take. A recording that needs more is
     quarantined, a table is not read. A day at 500 Hz takes 691 MB, of any number of leads. A
     million rows of five columns take 700 MB, and eight times the size of their file."""

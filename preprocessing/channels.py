@@ -23,7 +23,10 @@ ANY_ECG = "*ECG*"
 NO_CHANNEL = "no ECG channel"
 """How the reason starts if a recording is set aside because it has no ECG channel."""
 
-MATCHING_VERSION = 1
+LIST_CHANNELS = "deaps channels FILE"
+"""The command in that reason; who knows the file puts its name there."""
+
+MATCHING_VERSION = 2
 """Raise this when more labels are recognised: then what was set aside is looked at again."""
 
 _ECG_WORDS = frozenset({"ECG", "EKG", "ECGL", "ECGR", "EKGL", "EKGR", "LEAD"})
@@ -84,8 +87,8 @@ def pick_channel(
     present = [alias for alias in wanted if alias in names]
     if not present:
         raise UnreadableRecordingError(
-            f"{NO_CHANNEL}: {_closest_labels(labels)}; if one of them is the ECG, give its label "
-            "to signal.channels_add (deaps channels FILE lists them)"
+            f"{NO_CHANNEL}: {_closest_labels(labels)}; {LIST_CHANNELS} lists them all; give the "
+            "label of the ECG to signal.channels_add"
         )
     index = names.index(present[0])
     chosen = labels[index]
@@ -107,9 +110,10 @@ def _expanded(alias: str, names: Sequence[str]) -> list[str]:
 def sounds_like_ecg(label: str) -> bool:
     """Return whether a label says ECG in its own way: ``EKG-R``, ``ECG EKG2-EKG``, ``Lead II``.
 
-    Every word of it must belong to an ECG. So ``EEG`` never does, nor ``ECG HR``.
+    Every word of it must belong to an ECG. So ``EEG`` never does, nor ``ECG HR``. What follows a
+    comma describes it: ``ECG, ECG recorded using bedside monitor, lead II`` is an ECG.
     """
-    words = _words(canonical(label))
+    words = _words(canonical(label).partition(",")[0])
     says_ecg = any(word in _ECG_WORDS for word in words)
     is_lead = len(words) == 1 and words[0] in _LEAD_NAMES
     known = _ECG_WORDS | _LEAD_NAMES | _BESIDE_ECG
@@ -123,14 +127,19 @@ def _words(name: str) -> list[str]:
 
 
 def _closest_labels(labels: Sequence[str]) -> str:
-    """Return the labels most like ECG for a message; one with an unknown word is only counted."""
+    """Return the labels most like ECG for a message; one with an unknown word is only counted.
+
+    Those are the ones that may be it, and may be a person's name.
+    """
     distinct = set(labels)
     shown = sorted((label for label in distinct if _is_plain(label)), key=_distance_from_ecg)
     hidden, more = len(distinct) - len(shown), len(shown) - _SHOWN
-    parts = shown[:_SHOWN]
-    parts += [f"{more} more"] if more > 0 else []
-    parts += [f"{hidden} of unusual names"] if hidden else []
-    return f"{'closest' if more > 0 else 'channels'} are {', '.join(parts) or 'none'}"
+    parts = shown[:_SHOWN] + ([f"{more} more"] if more > 0 else [])
+    listed = f"{'closest' if more > 0 else 'channels'} are {', '.join(parts) or 'none'}"
+    if not hidden:
+        return listed
+    unusual = "1 unusual label may be it" if hidden == 1 else f"{hidden} unusual labels may be it"
+    return f"{unusual} and {'is' if hidden == 1 else 'are'} not shown; other {listed}"
 
 
 def _distance_from_ecg(label: str) -> tuple[float, str]:

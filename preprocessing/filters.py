@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
+from math import ceil
 from typing import cast
 
 import numpy as np
@@ -12,6 +13,10 @@ from numpy.typing import NDArray
 from storage.schema import FS
 
 _MAX_DENOMINATOR = 4000
+_MAX_DRIFT_S = 1e-3
+"""What a window may be off, in seconds, before times are corrected: a tenth of a sample."""
+
+_SINC_TAPS, _SINC_PHASES, _SINC_BLOCK = 32, 2048, 1 << 16
 
 
 def bridge_gaps(signal: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -35,15 +40,42 @@ def resample(signal: NDArray[np.float32], fs: float) -> NDArray[np.float32]:
     """Return ``signal`` at 100 Hz: polyphase, with an anti-alias filter.
 
     Beyond its ends the signal is taken to continue at its mean, so that an electrode's offset
-    makes no step there.
+    makes no step there. A rate that is no small fraction of 100 Hz (199.975 Hz) is resampled by
+    the nearest one, and what that would drift, 10 s in a day, is corrected.
     """
     from scipy.signal import resample_poly
 
     ratio = Fraction(FS / fs).limit_denominator(_MAX_DENOMINATOR)
-    if ratio == 1:
-        return signal
-    resampled = resample_poly(signal, ratio.numerator, ratio.denominator, padtype="mean")
+    resampled = signal
+    if ratio != 1:
+        resampled = resample_poly(signal, ratio.numerator, ratio.denominator, padtype="mean")
+    stretch = float(ratio * Fraction(fs) / FS)  # samples made for each sample at 100 Hz
+    if abs(stretch - 1) * resampled.size / FS > _MAX_DRIFT_S:
+        resampled = _at_times(resampled, stretch, n_samples=ceil(signal.size * FS / fs - 1e-6))
     return cast("NDArray[np.float32]", resampled)
+
+
+def _at_times(signal: NDArray[np.float32], step: float, *, n_samples: int) -> NDArray[np.float32]:
+    """Return ``signal`` at the places 0, step, 2 step, ...: a windowed sinc of 32 samples.
+
+    ``step`` is nearly 1, so no anti-alias filter is needed.
+    """
+    half = _SINC_TAPS // 2
+    phases = np.arange(_SINC_PHASES + 1)[:, None] / _SINC_PHASES
+    distance = np.arange(_SINC_TAPS) - (half - 1) - phases
+    taps = np.sinc(distance) * np.i0(9.0 * np.sqrt(np.clip(1 - (distance / half) ** 2, 0, 1)))
+    taps = (taps / taps.sum(axis=1, keepdims=True)).astype(np.float32)
+    mean = np.float32(signal.mean())
+    padded = np.pad(signal - mean, (half - 1, half + 1))
+    reach = np.lib.stride_tricks.sliding_window_view(padded, _SINC_TAPS)
+    out = np.empty(n_samples, np.float32)
+    for start in range(0, n_samples, _SINC_BLOCK):
+        places = np.arange(start, min(start + _SINC_BLOCK, n_samples)) * step
+        places = np.minimum(places, signal.size - 1)
+        whole = places.astype(np.int64)
+        phase = np.rint((places - whole) * _SINC_PHASES).astype(np.int64)
+        out[start : start + len(places)] = np.einsum("ij,ij->i", reach[whole], taps[phase])
+    return out + mean
 
 
 def highpass(signal: NDArray[np.float32], *, cutoff_hz: float, order: int) -> NDArray[np.float64]:

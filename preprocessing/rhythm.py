@@ -18,24 +18,26 @@ KNOWN_RHYTHMS = frozenset({
 
 
 def rhythm_changes(
-    samples: Iterable[int], aux_notes: Iterable[str], fs: float
+    texts: Iterable[tuple[float, str]], *, duration_s: float
 ) -> tuple[tuple[RhythmChange, ...], tuple[str, ...]]:
-    """Return the rhythm changes among annotations, and notes on unknown rhythms.
+    """Return the rhythm changes among annotations (seconds, text), and notes on odd ones.
 
     Texts end with a NUL in the files; only those with an opening bracket name a rhythm.
     """
     changes, n_unknown = [], 0
-    for sample, raw in zip(samples, aux_notes, strict=True):
+    for time_s, raw in texts:
         note = raw.rstrip("\0").strip()
         if not note.startswith("("):
             continue
         rhythm = note[1:]
         if rhythm not in KNOWN_RHYTHMS:
             n_unknown += 1
-        changes.append(RhythmChange(sample / fs, rhythm if rhythm in KNOWN_RHYTHMS else None))
+        changes.append(RhythmChange(time_s, rhythm if rhythm in KNOWN_RHYTHMS else None))
     # Not quoted: it is free text, which may name people.
-    notes = (f"unknown rhythm ({n_unknown}x): label left out",) if n_unknown else ()
-    return tuple(sorted(changes, key=lambda change: change.start_s)), notes
+    notes = [f"unknown rhythm ({n_unknown}x): label left out"] if n_unknown else []
+    if late := sum(change.start_s > duration_s for change in changes):
+        notes.append(f"annotations after the signal's end: {late} rhythms have no window")
+    return tuple(sorted(changes, key=lambda change: change.start_s)), tuple(notes)
 
 
 def label_windows(

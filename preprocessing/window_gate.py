@@ -19,6 +19,10 @@ _BLOCK = 128
 """Windows looked at together: enough for numpy to be quick, few enough for little memory."""
 
 
+_FEW_GLITCHES = 10
+"""Samples of a short recording that may lie beyond a rail."""
+
+
 @dataclass(frozen=True, slots=True)
 class Gate:
     """For each window, whether it is flat, clipped or holds non-finite samples; shape (n,)."""
@@ -46,32 +50,45 @@ def find_artifacts(
     """Return which of the first ``n_windows`` windows of a source signal have which fault.
 
     A window is flat when its samples stay unchanged for ``flat_s`` seconds, clipped when
-    ``clip_share`` of its samples lie, in runs of at least ``clip_run``, on the lowest or the
-    highest value of the recording.
+    ``clip_share`` of its samples lie, in runs of at least ``clip_run``, on a rail: the outermost
+    value, but for a few glitches, at which the recording stands that often.
     """
     gate = Gate(*(np.zeros(n_windows, dtype=bool) for _ in range(3)))
     finite = np.isfinite(signal)
-    rails = _rails(signal, finite)
+    rails = _rails(signal if finite.all() else signal[finite], clip_share * WINDOW_S * fs / 2)
     for start in range(0, n_windows, _BLOCK):
         stop = min(start + _BLOCK, n_windows)
         block = slice(start, stop)
         samples = _windows(signal, fs, start, stop)
         gate.nonfinite[block] = ~_windows(finite, fs, start, stop).all(axis=1)
         gate.flat[block] = _has_run(samples[:, 1:] == samples[:, :-1], round(flat_s * fs) - 1)
-        if rails is not None:
-            on_rail = (samples <= rails[0]) | (samples >= rails[1])
+        if rails:
+            on_rail = np.logical_or.reduce([samples == rail for rail in rails])
             gate.clipped[block] = _share_in_runs(on_rail, clip_run) >= clip_share
     return gate
 
 
-def _rails(
-    signal: NDArray[np.float32], finite: NDArray[np.bool_]
-) -> tuple[np.float32, np.float32] | None:
-    """Return the extreme values, or None for a recording that is constant or empty."""
-    values = signal if finite.all() else signal[finite]
+def _rails(values: NDArray[np.float32], n_least: float) -> list[np.float32]:
+    """Return the lowest and the highest value at which ``n_least`` samples stand, if any.
+
+    Samples beyond them, such as spikes of a converter, may be one in a thousand; a value that
+    more samples exceed is no limit of an amplifier.
+    """
     if values.size == 0 or values.min() == values.max():
-        return None
-    return values.min(), values.max()
+        return []
+    n_beyond = max(_FEW_GLITCHES, values.size // 1000)
+    # Every 64th sample says well enough where the outermost ones begin.
+    low, high = np.quantile(values[:: max(1, min(64, values.size // 1000))], (0.01, 0.99))
+    outer = ((values[values >= high], -1), (values[values <= low], 1))
+    rails = []
+    for extreme, order in outer:
+        levels, counts = np.unique(extreme, return_counts=True)
+        levels, counts = levels[::order], counts[::order]
+        beyond = np.cumsum(counts) - counts
+        stands = np.flatnonzero((counts >= n_least) & (beyond <= n_beyond))
+        if stands.size:
+            rails.append(levels[stands[0]])
+    return rails
 
 
 def _windows(signal: NDArray[_T], fs: float, start: int, stop: int) -> NDArray[_T]:

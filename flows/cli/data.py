@@ -94,8 +94,10 @@ def channels(
     from preprocessing.own_files.channel_list import list_channels
     from preprocessing.own_files.recordings import opened_file
 
-    signal = settings_from(preset, config, overrides).signal
-    rows = list_channels(opened_file(file), signal.labels())
+    settings = settings_from(preset, config, overrides)
+    roots = [Path(), *settings.data.roots().values()]  # reasons name files below their root
+    file = next((path for root in roots if (path := root / file).exists()), file)
+    rows = list_channels(opened_file(file), settings.signal.labels())
     if write_rows([row._asdict() for row in rows], json=json, parquet=parquet):
         return
     for row in rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from flows.ingest.job import Job, printable, stat_source
 from flows.ingest.reasons import reason
 from flows.ingest.scoring import add_scoring
 from preprocessing.chain import ProcessedRecording, process
-from preprocessing.channels import NO_CHANNEL, canonical
+from preprocessing.channels import LIST_CHANNELS, NO_CHANNEL, canonical
 from preprocessing.config import ALGORITHM_VERSION
 from preprocessing.plausibility import check_recording, reading_memory
 from preprocessing.recording import FoundRecording, RawRecording, UnreadableRecordingError
@@ -82,7 +83,8 @@ def preprocess_recording(job: Job, recording: FoundRecording) -> RecordingRow:
         row, processed = _process(job, recording, row)
         _require_unchanged(job.root, recording, row)
     except Exception as error:  # whatever a reader raises concerns this file alone
-        why = reason(error)
+        command = f"deaps channels {shlex.quote(printable(recording.files[0][0]))}"
+        why = reason(error).replace(LIST_CHANNELS, command)
         if why.startswith(NO_CHANNEL) and job.reader.reads_channels:
             row = replace(row, settings_digest=job.channel_digest())
         return replace(row, status=Status.QUARANTINED, reason=why)

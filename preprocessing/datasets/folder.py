@@ -11,7 +11,7 @@ from preprocessing.cohort_csv import column_names
 from preprocessing.datasets.interface import DataSet
 from preprocessing.datasets.registry import register
 from preprocessing.datasets.walk import list_files, list_folders
-from preprocessing.datasets.wfdb_dataset import wfdb_records, with_rhythms
+from preprocessing.datasets.wfdb_dataset import is_file, wfdb_records, with_rhythms
 from preprocessing.own_files.file_names import FileNames, same_file
 from preprocessing.own_files.subject_table import (
     COLUMNS,
@@ -196,7 +196,8 @@ def _scoring_draft(root: Path, recording: FoundRecording) -> ScoringDraft | None
         named = path if path in drafts else next((n for n in drafts if same_file(n, path)), None)
         if named is not None:
             return drafts[named]
-    return read_edf_annotations(root / path) if path.lower().endswith(".edf") else None
+    is_edf = path.lower().endswith((".edf", ".bdf"))
+    return read_edf_annotations(root / path) if is_edf else None
 
 
 def read_file(path: Path, channels: tuple[str, ...]) -> RawRecording:
@@ -216,42 +217,18 @@ def read_file(path: Path, channels: tuple[str, ...]) -> RawRecording:
 
 def _files(root: Path, folder: str) -> Iterator[tuple[str, tuple[tuple[str, SourceRole], ...]]]:
     prefix = f"{folder}/" if folder else ""
-    headers = {prefix + stem + ".hea": files for stem, files in wfdb_records(root, folder)}
+    headers = {files[0][0]: files for _, files in wfdb_records(root, folder)}
     segments = {prefix + name for path in headers for name in _segment_names(root / path)}
     for name in list_files(root / folder):
         path = prefix + name
         if path in segments:
             continue  # part of a record that is read as one
         if path in headers:
-            notes = (file for file in headers[path] if file[1] is SourceRole.ANNOTATION)
-            yield path, (headers[path][0], *_wfdb_files(root, path), *notes)
+            yield path, headers[path]
         elif name.lower().endswith(_SUFFIXES):
             yield path, ((path, SourceRole.SIGNAL), *_brainvision_files(root, path))
     for sub in list_folders(root / folder):
         yield from _files(root, prefix + sub)
-
-
-def _wfdb_files(root: Path, header: str) -> Iterator[tuple[str, SourceRole]]:
-    from preprocessing.formats.wfdb_record import signal_file_names
-
-    folder = PurePosixPath(header).parent
-    try:
-        names = signal_file_names(root / header)
-    except (OSError, UnreadableRecordingError):  # reading it will say so
-        return
-    for name in names:
-        path = str(folder / name)
-        if _is_file(root / path):
-            is_header = name.endswith(".hea")
-            yield path, SourceRole.HEADER if is_header else SourceRole.SIGNAL
-
-
-def _is_file(path: Path) -> bool:
-    """Return whether there is such a file; a header may name one that no disk can hold."""
-    try:
-        return path.is_file()
-    except OSError:  # the name is too long, for example
-        return False
 
 
 def _segment_names(header: Path) -> Iterator[str]:
@@ -273,15 +250,16 @@ def _brainvision_files(root: Path, path: str) -> Iterator[tuple[str, SourceRole]
         return
     for key, name in names.items():
         companion = str(PurePosixPath(path).parent / name)
-        if _is_file(root / companion):
+        if is_file(root / companion):
             yield companion, SourceRole.SIGNAL if key == "DataFile" else SourceRole.ANNOTATION
 
 
 def _read_wfdb(path: Path, channels: tuple[str, ...]) -> RawRecording:
+    from preprocessing.formats.wfdb_header import file_beside
     from preprocessing.formats.wfdb_record import read_wfdb_lead
 
     raw = read_wfdb_lead(path, channels)
-    return with_rhythms(raw, path) if path.with_suffix(".atr").exists() else raw
+    return with_rhythms(raw, path) if file_beside(path, f"{path.stem}.atr").exists() else raw
 
 
 register(Folder())

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from preprocessing.datasets.interface import DataSet
 from preprocessing.datasets.walk import list_files
-from preprocessing.recording import (
-    FoundRecording,
-    RawRecording,
-)
+from preprocessing.recording import FoundRecording, RawRecording, UnreadableRecordingError
 from storage.schema import SourceRole
-
-_COMPANIONS = ((".dat", SourceRole.SIGNAL), (".atr", SourceRole.ANNOTATION))
 
 
 class WfdbDataSet(DataSet):
@@ -39,20 +34,45 @@ def header_path(root: Path, recording: FoundRecording) -> Path:
 def wfdb_records(
     root: Path, folder: str = ""
 ) -> Iterator[tuple[str, tuple[tuple[str, SourceRole], ...]]]:
-    """Yield (record name, its files) for each header in ``root / folder``; the header first."""
+    """Yield (record name, its files) for each header in ``root / folder``; the header first.
+
+    Headers are opened: the signal files are those that a header names, whatever they are called.
+    """
     prefix = f"{folder}/" if folder else ""
     names = list_files(root / folder)
-    present = set(names)
+    annotations = {name[:-4].lower(): name for name in names if name.lower().endswith(".atr")}
     for name in names:
-        if not name.endswith(".hea"):
+        if not name.lower().endswith(".hea"):
             continue
         stem = name[: -len(".hea")]
-        companions = [
-            (f"{prefix}{stem}{suffix}", role)
-            for suffix, role in _COMPANIONS
-            if stem + suffix in present
-        ]
-        yield stem, ((prefix + name, SourceRole.HEADER), *companions)
+        files = [(prefix + name, SourceRole.HEADER), *_named_files(root, prefix + name)]
+        if (annotation := annotations.get(stem.lower())) is not None:
+            files.append((prefix + annotation, SourceRole.ANNOTATION))
+        yield stem, tuple(files)
+
+
+def _named_files(root: Path, header: str) -> Iterator[tuple[str, SourceRole]]:
+    """Yield the signal files and segments' headers that a header names and that are there."""
+    from preprocessing.formats.wfdb_record import signal_file_names
+
+    folder = PurePosixPath(header).parent
+    try:
+        names = signal_file_names(root / header)
+    except (OSError, UnreadableRecordingError):  # reading it will say so
+        return
+    for name in names:
+        path = str(folder / name)
+        if is_file(root / path):
+            is_header = name.lower().endswith(".hea")
+            yield path, SourceRole.HEADER if is_header else SourceRole.SIGNAL
+
+
+def is_file(path: Path) -> bool:
+    """Return whether there is such a file; a header may name one that no disk can hold."""
+    try:
+        return path.is_file()
+    except OSError:  # the name is too long, for example
+        return False
 
 
 def with_rhythms(raw: RawRecording, header: Path) -> RawRecording:
@@ -61,5 +81,5 @@ def with_rhythms(raw: RawRecording, header: Path) -> RawRecording:
 
     from preprocessing.formats.wfdb_record import read_rhythms
 
-    rhythms, notes = read_rhythms(header.with_suffix(""), raw.fs)
+    rhythms, notes = read_rhythms(header, duration_s=raw.signal.size / raw.fs)
     return replace(raw, rhythms=rhythms, notes=raw.notes + notes)

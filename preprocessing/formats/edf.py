@@ -9,6 +9,7 @@ BDF is EDF with another first field and samples of three bytes.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,10 +20,10 @@ from preprocessing.channels import ECG_ALIASES, pick_channel
 from preprocessing.formats.numbers import parse_number
 from preprocessing.formats.three_bytes import signed_24_bits
 from preprocessing.plausibility import (
-    READING_BYTES_PER_SAMPLE,
     Claims,
     check_claims,
     length_note,
+    reading_bytes,
     require_memory,
 )
 from preprocessing.recording import MAX_DURATION_S, RawRecording, UnreadableRecordingError
@@ -36,6 +37,7 @@ _ANNOTATIONS = ("EDF Annotations", "BDF Annotations")
 _DISCONTINUOUS = (b"EDF+D", b"BDF+D")
 _CLOCK = re.compile(rb"(\d\d)[.:](\d\d)[.:](\d\d)")
 _TIME_KEEPING = re.compile(rb"([+-]\d{1,15}(?:\.\d{1,15})?)\x14")
+_SECONDS = re.compile(rb"[+-]?\d{1,15}(?:\.\d{1,15})?")
 _SIGNAL_FIELDS = {
     "label": 16, "transducer": 80, "unit": 8, "physical_min": 8, "physical_max": 8,
     "digital_min": 8, "digital_max": 8, "prefiltering": 80, "samples": 8, "reserved": 32,
@@ -267,6 +269,30 @@ def record_onsets(path: Path, header: EdfHeader, n_records: int) -> NDArray[np.f
     )
 
 
+def read_annotations(path: Path) -> Iterator[tuple[float, float | None, str]]:
+    """Yield onset, duration (None without) and text of the annotations inside an EDF+ or BDF+.
+
+    Onsets are in seconds after the first sample. What cannot be an annotation is passed over.
+    """
+    header = read_edf_header(path)
+    n_records, _, _ = _whole_records(header, path.stat().st_size)
+    origin = None
+    for position, label in enumerate(header.labels):
+        if label not in _ANNOTATIONS:
+            continue
+        for record in _signal_bytes(path, header, position, n_records):
+            for entry in record.tobytes().split(b"\0"):
+                head, *texts = entry.split(b"\x14")
+                onset, _, duration = head.partition(b"\x15")
+                if not texts or not _SECONDS.fullmatch(onset):
+                    continue
+                if origin is None:  # each record starts with its own time, the first with that of
+                    origin = float(onset)  # the first sample
+                length = float(duration) if _SECONDS.fullmatch(duration) else None
+                for text in filter(None, texts):
+                    yield float(onset) - origin, length, text.decode("utf-8", "replace")
+
+
 def _onset(annotations: bytes) -> float:
     match = _TIME_KEEPING.match(annotations)
     if match is None:
@@ -286,7 +312,7 @@ def spread_records(
     if n_samples > MAX_DURATION_S * fs:
         hours, most = n_samples / fs / 3600, MAX_DURATION_S / 3600
         raise UnreadableRecordingError(f"EDF+D: records span {hours:.0f} h, above {most:.0f} h")
-    require_memory(n_samples * READING_BYTES_PER_SAMPLE)
+    require_memory(reading_bytes(n_samples, fs))
     spread = np.full(n_samples, np.nan, dtype=np.float32)
     spread[(starts[:, None] + np.arange(records.shape[1])).ravel()] = signal
     return spread

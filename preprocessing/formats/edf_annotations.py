@@ -1,35 +1,29 @@
-"""Annotations inside an EDF+ file, as scorers of sleep write them."""
+"""Annotations inside an EDF+ or BDF+ file, as scorers of sleep write them."""
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
+from preprocessing.formats.edf import read_annotations
 from preprocessing.scoring.draft import ScoredEvent, ScoringDraft, StageSpan
 from preprocessing.scoring.fitting import EPOCH_S
 from preprocessing.scoring.words import kind_of, stage_of
 from storage.schema import EventKind, OldStage
 
-_EDF_PLUS = b"EDF+"
+_PLUS = (b"EDF+", b"BDF+")
 
 
 def read_edf_annotations(path: Path) -> ScoringDraft | None:
-    """Return stages and events of an EDF+ file; None for a plain EDF.
+    """Return stages and events of an EDF+ or BDF+ file; None for a plain EDF or BDF.
 
     A stage without a length is one epoch. A text that names neither a stage nor a known event is
     counted, and neither kept nor quoted: it may name people.
     """
-    import edfio
-
     with path.open("rb") as file:
-        if file.read(256)[192:196] != _EDF_PLUS:
+        if file.read(256)[192:196] not in _PLUS:
             return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # truncation: reading the signal notes it
-        edf = edfio.read_edf(path, lazy_load_data=True, header_encoding="latin-1")
-        annotations = edf.annotations
     draft, unknown = ScoringDraft(), 0
-    for onset, duration, text in annotations:
+    for onset, duration, text in read_annotations(path):
         if (stage := stage_of(text)) is not None:
             length = duration or float(EPOCH_S)
             if isinstance(stage, OldStage):

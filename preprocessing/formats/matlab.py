@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preprocessing.channels import ECG_ALIASES, canonical
-from preprocessing.formats.wfdb_header import WfdbSignal, read_wfdb_header
+from preprocessing.formats.wfdb_header import WfdbSignal, file_beside, read_wfdb_header
 from preprocessing.plausibility import (
     Claims,
     check_claims,
@@ -33,18 +33,18 @@ _INFLATED_AT_ONCE = 1 << 20
 
 def read_mat_lead(mat_path: Path) -> RawRecording:
     """Return the single lead of ``<record>.mat``; rate and gain come from ``<record>.hea``."""
-    header = read_wfdb_header(mat_path.with_suffix(".hea"))
+    header = read_wfdb_header(file_beside(mat_path, f"{mat_path.stem}.hea"))
     if len(header.signals) != 1:
         raise UnreadableRecordingError(f"not one lead: the header has {len(header.signals)}")
     signal = header.signals[0]
-    steps_per_mv, baseline, unit_note = _calibration(signal)
+    steps_per_mv, baseline, unit_note, gain_note = _calibration(signal)
     values = _load_values(mat_path)
     if values.size == 0:
         raise UnreadableRecordingError("zero length: no samples")
     check_claims(Claims(header.fs, values.size, 1 / steps_per_mv, unit_note is None))
     announced = header.n_samples or values.size
     count_note = length_note(announced, values.size, "samples")
-    notes = (unit_note, count_note, *_sample_notes(signal, values))
+    notes = (gain_note, unit_note, count_note, *_sample_notes(signal, values))
     digital = np.asarray(values, dtype=np.float32)
     return RawRecording(
         signal=(digital - np.float32(baseline)) / np.float32(steps_per_mv),
@@ -55,11 +55,11 @@ def read_mat_lead(mat_path: Path) -> RawRecording:
     )
 
 
-def _calibration(signal: WfdbSignal) -> tuple[float, float, str | None]:
-    """Return digital values per mV, baseline and a note on the unit; no gain means 1000."""
-    gain, baseline, unit = signal.calibration(default_gain=_DEFAULT_GAIN)
-    per_unit, note = millivolts_per(unit)
-    return gain / per_unit, baseline, note
+def _calibration(signal: WfdbSignal) -> tuple[float, float, str | None, str | None]:
+    """Return digital values per mV, baseline, and notes on unit and gain; no gain means 1000."""
+    gain, baseline, unit, gain_note = signal.calibration(default_gain=_DEFAULT_GAIN)
+    per_unit, unit_note = millivolts_per(unit)
+    return gain / per_unit, baseline, unit_note, gain_note
 
 
 def _channel(signal: WfdbSignal) -> str:

@@ -42,9 +42,9 @@ def read_st_annotations(stem: Path) -> ScoringDraft:
     """Return stages and events of the record ``stem`` (its path without an ending)."""
     fs = read_wfdb_header(stem.with_name(f"{stem.name}.hea")).fs
     draft, unknown = ScoringDraft(), 0
-    for sample, note in read_annotation_texts(stem.with_name(f"{stem.name}.st")):
+    for time_s, note in read_annotation_texts(stem.with_name(f"{stem.name}.st"), fs):
         # The first annotation of some records is at sample 1: its epoch starts at 0.
-        start_s = float(EPOCH_S * (sample // round(EPOCH_S * fs)))
+        start_s = float(EPOCH_S * int(time_s / EPOCH_S + 1e-9))
         for k, code in enumerate(note.rstrip("\0").split()):
             if k == 0 and code in _STAGES:
                 draft.add_old_stage(start_s, float(EPOCH_S), _STAGES[code])

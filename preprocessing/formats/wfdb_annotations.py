@@ -6,23 +6,29 @@ back from a file whose first text starts with ``## `` and is none of its own def
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
+from preprocessing.formats.numbers import parse_number
 from preprocessing.plausibility import require_memory
 from preprocessing.recording import UnreadableRecordingError
 
 _SKIP, _NUMBER, _AUX = 59, 60, 63
 _DEFINITION = "## "
+_RESOLUTION = re.compile(r"## time resolution: *(?P<rate>\S+)\s*")
 _BYTES_PER_BYTE = 70
 """Memory for each byte of a file: its words as numbers, and a text for every two of them."""
 
 
-def read_annotation_texts(path: Path) -> list[tuple[int, str]]:
-    """Return the sample number and the text of every annotation that has one, in the file's order.
+def read_annotation_texts(path: Path, fs: float) -> list[tuple[float, str]]:
+    """Return the time in seconds and the text of every annotation that has one, in file order.
 
-    Texts end with a NUL in the files. Definitions about the file itself are left out.
+    Times are counted at ``fs``, the record's frames a second, unless the file names a time
+    resolution of its own. Texts end with a NUL in the files. Definitions about the file itself
+    are left out.
 
     Raises
     ------
@@ -47,7 +53,21 @@ def read_annotation_texts(path: Path) -> list[tuple[int, str]]:
             sample += value
     if at >= len(words):  # what follows is not known: the last rhythm would seem to last
         raise UnreadableRecordingError("annotation file has no end: it is cut short")
-    return [(sample, text) for sample, text in texts if not text.startswith(_DEFINITION)]
+    rate = _resolution(text for _, text in texts) or fs
+    return [(sample / rate, text) for sample, text in texts if not text.startswith(_DEFINITION)]
+
+
+def _resolution(texts: Iterable[str]) -> float | None:
+    """Return how many units of time the file has in a second, None where it does not say."""
+    for text in texts:
+        if match := _RESOLUTION.fullmatch(text.rstrip("\0")):
+            rate = parse_number(match["rate"], "annotation file: its time resolution")
+            if rate <= 0:
+                raise UnreadableRecordingError(
+                    "annotation file: its time resolution is not above 0"
+                )
+            return rate
+    return None
 
 
 def _interval(words: list[int]) -> int:

@@ -43,8 +43,13 @@ class WfdbSignal:
     checksum_text: str = ""
     name: str = ""
 
-    def calibration(self, *, default_gain: float = DEFAULT_GAIN) -> tuple[float, float, str]:
-        """Return gain (digital values per unit), baseline and unit; a gain of 0 is the default."""
+    def calibration(
+        self, *, default_gain: float = DEFAULT_GAIN
+    ) -> tuple[float, float, str, str | None]:
+        """Return gain (digital values per unit), baseline, unit, and a note or None.
+
+        A gain of 0 is the default, as WFDB defines; the note then says so.
+        """
         match = _GAIN.fullmatch(self.gain_text) if self.gain_text else None
         if self.gain_text and match is None:
             raise UnreadableRecordingError(f"{_HEADER}gain is not a number")
@@ -53,7 +58,9 @@ class WfdbSignal:
             baseline = parse_whole(match["baseline"], f"{_HEADER}baseline")
         else:
             baseline = self._whole(self.adc_zero_text, "ADC zero") or 0
-        return gain or default_gain, float(baseline), (match and match["unit"]) or "mV"
+        unit = (match and match["unit"]) or "mV"
+        note = None if gain else f"not calibrated: {default_gain:g} values per {unit} are assumed"
+        return gain or default_gain, float(baseline), unit, note
 
     @property
     def initial(self) -> int | None:
@@ -145,6 +152,23 @@ def safe_file_name(name: str) -> str:
             "signal file: the header names a file outside its own folder; put it beside the header"
         )
     return name
+
+
+def file_beside(header_path: Path, name: str) -> Path:
+    """Return the file that a header calls ``name``; the case of letters may differ.
+
+    Files that were copied by way of another system often have names in capitals.
+    """
+    path = header_path.parent / name
+    try:
+        if path.exists():
+            return path
+        for other in path.parent.iterdir():
+            if other.name.lower() == path.name.lower():
+                return other
+    except OSError:  # the name is too long, or its folder is not there: reading it will say so
+        pass
+    return path
 
 
 def is_below(name: str) -> bool:

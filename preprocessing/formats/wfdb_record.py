@@ -15,6 +15,7 @@ from preprocessing.formats.wfdb_header import (
     GAP,
     WfdbHeader,
     WfdbSignal,
+    file_beside,
     header_text,
     is_below,
     read_wfdb_header,
@@ -29,12 +30,12 @@ from preprocessing.formats.wfdb_samples import (
     read_frames,
 )
 from preprocessing.plausibility import (
-    READING_BYTES_PER_SAMPLE,
     Claims,
     check_claims,
     checksum_note,
     initial_note,
     length_note,
+    reading_bytes,
     require_memory,
 )
 from preprocessing.recording import RawRecording, RhythmChange, UnreadableRecordingError
@@ -64,17 +65,19 @@ def read_wfdb_lead(
     return replace(raw, notes=(note, *raw.notes)) if note and note_others else raw
 
 
-def read_rhythms(stem: Path, fs: float) -> tuple[tuple[RhythmChange, ...], tuple[str, ...]]:
-    """Return the rhythm changes of ``<stem>.atr`` and notes on unknown ones; empty without it."""
-    path = stem.with_name(stem.name + ".atr")
+def read_rhythms(
+    header_path: Path, *, duration_s: float
+) -> tuple[tuple[RhythmChange, ...], tuple[str, ...]]:
+    """Return the rhythm changes of the ``.atr`` file beside a header, and notes on odd ones."""
+    path = file_beside(header_path, header_path.stem + ".atr")
     if not path.is_file():  # a pipe would be waited for
         return (), ("no annotation file",)
     try:
-        texts = read_annotation_texts(path)
+        # The header's rate is that of frames, in which annotations count; a lead may have more.
+        texts = read_annotation_texts(path, read_wfdb_header(header_path).fs)
     except UnreadableRecordingError as error:
         return (), (f"{error}: no labels",)
-    samples, notes = zip(*texts, strict=True) if texts else ((), ())
-    return rhythm_changes(samples, notes, fs)
+    return rhythm_changes(texts, duration_s=duration_s)
 
 
 def header_comments(header_path: Path) -> list[str]:
@@ -86,21 +89,25 @@ def header_comments(header_path: Path) -> list[str]:
 def signal_file_names(header_path: Path) -> tuple[str, ...]:
     """Return the files that a header names, each once, in order: signal files or segments.
 
-    A segment is named by its header, followed by its own signal files. A file outside the header's
-    folder is left out: nobody may open it, also not to hash it.
+    A segment is named by its header, followed by its own signal files. Names are those on the
+    disk, which may differ in case. A file outside the header's folder is left out: nobody may
+    open it, also not to hash it.
     """
     header = read_wfdb_header(header_path)
     names = [signal.file for signal in header.signals]
     for segment in segment_headers(header_path):
         names.append(segment.name)
         names += [signal.file for signal in read_wfdb_header(segment).signals]
-    return tuple(dict.fromkeys(name for name in names if name != GAP and is_below(name)))
+    below = dict.fromkeys(name for name in names if name != GAP and is_below(name))
+    folder = header_path.parent
+    present = (file_beside(header_path, name).relative_to(folder) for name in below)
+    return tuple(dict.fromkeys(path.as_posix() for path in present))
 
 
 def segment_headers(header_path: Path) -> list[Path]:
     """Return the headers of a record's segments that are there."""
     segments = read_wfdb_header(header_path).segments
-    paths = (header_path.with_name(segment_file_name(name)) for name, _ in segments)
+    paths = (file_beside(header_path, segment_file_name(name)) for name, _ in segments)
     return [path for path in paths if path.is_file()]
 
 
@@ -133,20 +140,21 @@ def _pick(header: WfdbHeader, aliases: tuple[str, ...]) -> tuple[int, str | None
 def _read_lead(header_path: Path, header: WfdbHeader, index: int) -> RawRecording:
     file = _signal_file(header_path, header, index)
     signal = header.signals[index]
-    gain, baseline, unit = signal.calibration()
+    gain, baseline, unit, gain_note = signal.calibration()
     per_unit, unit_note = millivolts_per(unit)
     if signal.fmt in COMPRESSED:
         present = header.n_samples or 0  # these files check their own length
         n_all = sum(other.samples_per_frame for other in header.signals)
-        require_memory(present * n_all * READING_BYTES_PER_SAMPLE)  # the library decodes them all
+        require_memory(reading_bytes(present * n_all, header.fs))  # the library decodes them all
     else:
-        present = count_frames(file.path, file.signal, file.per_frame)
+        present = count_frames(file.path, file.signal, file.per_frame, header.n_samples)
         _check_format(file, header.n_samples)
     n_frames = min(present, header.n_samples or present)
     if n_frames <= 0:
         raise UnreadableRecordingError("zero length: the signal file is empty")
-    n_memory = n_frames * signal.samples_per_frame + signal.skew
-    check_claims(Claims(header.fs, n_memory, per_unit / gain, unit_note is None))
+    n_memory = (n_frames + signal.skew) * signal.samples_per_frame
+    fs = header.fs * signal.samples_per_frame
+    check_claims(Claims(fs, n_memory, per_unit / gain, unit_note is None))
     is_whole = n_frames == (header.n_samples or n_frames)
     values, first, total = _physical(header_path, file, n_frames, per_unit / gain, baseline)
     count_note = length_note(header.n_samples or present, present, "samples")
@@ -160,11 +168,11 @@ def _read_lead(header_path: Path, header: WfdbHeader, index: int) -> RawRecordin
         )
     sum_note = checksum_note(signal.checksum, total) if is_whole and not signal.skew else None
     return RawRecording(
-        signal=_deskewed(values, signal.skew),
-        fs=header.fs,
+        signal=_deskewed(values, signal.skew * signal.samples_per_frame),
+        fs=fs,
         channel=signal.name,
         truncated=not is_whole,
-        notes=tuple(text for text in (unit_note, count_note, start_note, sum_note) if text),
+        notes=tuple(filter(None, (gain_note, unit_note, count_note, start_note, sum_note))),
     )
 
 
@@ -182,7 +190,7 @@ def _signal_file(header_path: Path, header: WfdbHeader, index: int) -> _SignalFi
     signal = header.signals[index]
     if signal.file == GAP:
         raise UnreadableRecordingError("header without its signal file: the lead has none")
-    path = header_path.parent / safe_file_name(signal.file)
+    path = file_beside(header_path, safe_file_name(signal.file))
     if not path.is_file():
         raise UnreadableRecordingError(
             f"header without its signal file: {_shown_file(header_path, signal.file)}"
@@ -204,25 +212,31 @@ def _signal_file(header_path: Path, header: WfdbHeader, index: int) -> _SignalFi
 def _shown_file(header_path: Path, name: str) -> str:
     """Return a signal file's name for a reason; only one like the header's own is shown."""
     stem = header_path.stem
-    return name if Path(name).stem == stem else f"the one that {stem}.hea names"
+    if Path(name).stem == stem:
+        return name
+    shown = f"the one that {header_path.name} names"
+    like_header = file_beside(header_path, stem + Path(name).suffix)
+    if is_below(name) and like_header.is_file():
+        shown += f"; {like_header.name} is there: were both renamed? Change the name in the header"
+    return shown
 
 
 def _physical(
     header_path: Path, file: _SignalFile, n_frames: int, scale: float, baseline: float
 ) -> tuple[NDArray[np.float32], int, int]:
-    """Return the samples in mV, one for each frame; and the first and the sum of the digital."""
+    """Return the samples in mV, and the first and the sum of the digital ones."""
     missing = missing_value(file.signal.fmt)
     compressed = file.signal.fmt in COMPRESSED
     blocks = _decompress(header_path, file) if compressed else file.frames(n_frames)
-    values = np.empty(n_frames, np.float32)
+    values = np.empty(n_frames * file.signal.samples_per_frame, np.float32)
     firsts, total, start = [], 0, 0
     for digital in blocks:
         firsts.append(int(digital[0, 0]))
         total += int(digital.sum())
         block = (digital - np.float32(baseline)) * np.float32(scale)
         block[digital == missing] = np.nan
-        values[start : start + len(block)] = block.mean(axis=1)
-        start += len(block)
+        values[start : start + block.size] = block.reshape(-1)
+        start += block.size
     return values, firsts[0], total
 
 
@@ -231,7 +245,8 @@ def _decompress(header_path: Path, file: _SignalFile) -> Iterator[NDArray[np.int
     import wfdb
 
     try:
-        record = wfdb.rdrecord(str(header_path.with_suffix("")), physical=False)
+        stem = str(header_path.with_suffix(""))
+        record = wfdb.rdrecord(stem, physical=False, smooth_frames=False)
     except Exception:  # a library's own error may quote the header
         raise UnreadableRecordingError("signal file: its compressed samples are damaged") from None
     names = [record.file_name[i] for i in range(record.n_sig)]
@@ -240,7 +255,8 @@ def _decompress(header_path: Path, file: _SignalFile) -> Iterator[NDArray[np.int
         for i, name in enumerate(names)
         if name == file.signal.file and record.sig_name[i] == file.signal.name
     )
-    yield record.d_signal[:, position : position + 1].astype(np.int64)
+    digital = record.e_d_signal[position].astype(np.int64)
+    yield digital.reshape(-1, file.signal.samples_per_frame)
 
 
 def _deskewed(values: NDArray[np.float32], skew: int) -> NDArray[np.float32]:
@@ -286,7 +302,7 @@ def _read_segment(
     name, length = segment
     if name == GAP or length == 0:  # a length of 0 describes the layout alone
         return length, None
-    path = header_path.with_name(segment_file_name(name))
+    path = file_beside(header_path, segment_file_name(name))
     header = read_wfdb_header(path)
     if header.segments or header.fs != fs:
         raise UnreadableRecordingError(
@@ -297,7 +313,7 @@ def _read_segment(
     except UnreadableRecordingError:
         return length, None
     raw = _read_lead(path, replace(header, n_samples=length), index)
-    return replace(raw, signal=_padded(raw.signal, length)), note
+    return replace(raw, signal=_padded(raw.signal, length * round(raw.fs / fs))), note
 
 
 def _padded(signal: NDArray[np.float32], length: int) -> NDArray[np.float32]:
@@ -309,13 +325,21 @@ def _joined(fs: float, pieces: list[RawRecording | int]) -> RawRecording:
     read = [piece for piece in pieces if isinstance(piece, RawRecording)]
     if not read:
         raise UnreadableRecordingError(f"{NO_CHANNEL}: no segment has one")
+    rates = {piece.fs for piece in read}
+    if len(rates) > 1:
+        raise UnreadableRecordingError("segments: the lead has another sampling rate in one")
+    rate = rates.pop()
+    per_frame = round(rate / fs)
     signals = [
-        piece.signal if isinstance(piece, RawRecording) else np.full(piece, np.nan, np.float32)
+        piece.signal
+        if isinstance(piece, RawRecording)
+        else np.full(piece * per_frame, np.nan, np.float32)
         for piece in pieces
     ]
+    check_claims(Claims(rate, sum(signal.size for signal in signals)))
     return RawRecording(
         signal=np.concatenate(signals),
-        fs=fs,
+        fs=rate,
         channel=read[0].channel,
         truncated=any(piece.truncated for piece in read),
         notes=tuple(dict.fromkeys(note for piece in read for note in piece.notes)),

@@ -33,14 +33,22 @@ def missing_value(fmt: str) -> int | None:
     return None if fmt == "8" else -(1 << (_BITS.get(fmt, 16) - 1))
 
 
-def count_frames(path: Path, signal: WfdbSignal, per_frame: int) -> int:
-    """Return how many whole frames of ``per_frame`` samples a signal file holds."""
+def count_frames(
+    path: Path, signal: WfdbSignal, per_frame: int, announced: int | None = None
+) -> int:
+    """Return how many whole frames of ``per_frame`` samples a signal file holds.
+
+    Formats that pack samples pad the last group; what it holds beyond ``announced`` is no sample.
+    """
     if signal.fmt not in _GROUPS:
         raise UnreadableRecordingError(f"signal format: {signal.fmt} is unknown")
     samples, n_bytes = _GROUPS[signal.fmt]
     size = max(0, path.stat().st_size - signal.byte_offset)
     # The last group may be cut after a whole sample: 12 of 24 bits lie in 2 of 3 bytes.
-    return int(size * samples / n_bytes) // per_frame
+    present = int(size * samples / n_bytes) // per_frame
+    if announced and size == -(-announced * per_frame // samples) * n_bytes:
+        return announced
+    return present
 
 
 def matching_format(path: Path, signal: WfdbSignal, n_samples: int) -> str | None:

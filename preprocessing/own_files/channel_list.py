@@ -58,8 +58,9 @@ def _wfdb_channels(path: Path) -> list[tuple[str, float]]:
 
     header = read_wfdb_header(path)
     segments = [read_wfdb_header(segment) for segment in segment_headers(path)]
-    names = dict.fromkeys(signal.name for part in (header, *segments) for signal in part.signals)
-    return [(name, header.fs) for name in names]
+    signals = [signal for part in (header, *segments) for signal in part.signals]
+    rates = {signal.name: header.fs * signal.samples_per_frame for signal in signals}
+    return list(rates.items())
 
 
 def _mne_channels(path: Path) -> list[tuple[str, float]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from preprocessing.datasets.folder import RECORDING_SUFFIXES, Folder, own_subject
+from preprocessing.formats.wfdb_header import file_beside
 from preprocessing.own_files.subject_table import find_table, read_subject_table
-from preprocessing.recording import FoundRecording
+from preprocessing.recording import FoundRecording, UnreadableRecordingError
 from storage.errors import DeapsError
 from storage.schema import SourceRole
 
@@ -48,10 +50,12 @@ def opened_file(path: Path) -> Path:
     if suffix in RECORDING_SUFFIXES and path.is_file():
         return path
     if suffix in _HEADER_OF and path.is_file():
-        header = path.with_suffix(_HEADER_OF[suffix])
-        if not header.is_file():
-            raise DeapsError(f"{path} has no header {header.name} beside it, which has its rate")
-        return header
+        header = file_beside(path, path.stem + _HEADER_OF[suffix])
+        if header.is_file():
+            return header
+        if (naming := _header_that_names(path)) is not None:
+            return naming
+        raise DeapsError(f"{path} has no header {header.name} beside it, which has its rate")
     beside = [path.with_name(path.name + ending) for ending in RECORDING_SUFFIXES]
     present = [file for file in beside if file.is_file()]
     if len(present) > 1:
@@ -61,6 +65,17 @@ def opened_file(path: Path) -> Path:
     if path.is_file():
         raise DeapsError(f"{path} is not a recording; endings are {_endings()}")
     raise DeapsError(f"no recording at {path}")
+
+
+def _header_that_names(path: Path) -> Path | None:
+    """Return a WFDB header of another name in whose record a signal file belongs."""
+    from preprocessing.formats.wfdb_record import signal_file_names
+
+    for header in sorted(path.parent.glob("*.[hH][eE][aA]")):
+        with suppress(OSError, UnreadableRecordingError):
+            if path.name in signal_file_names(header):
+                return header
+    return None
 
 
 def _endings() -> str:

@@ -59,9 +59,24 @@ def test_the_reason_names_the_closest_channels_and_the_setting() -> None:
     with pytest.raises(UnreadableRecordingError) as error:
         pick_channel(labels, LABELS)
     said = str(error.value)
-    assert said.startswith("no ECG channel: closest are EEG, EMG, ")
-    assert "1 more, 1 of unusual names" in said
-    assert said.endswith("to signal.channels_add (deaps channels FILE lists them)")
+    assert said.startswith("no ECG channel: 1 unusual label may be it and is not shown; ")
+    assert "other closest are EEG, EMG, " in said
+    assert "Smith" not in said
+    assert said.endswith(
+        "deaps channels FILE lists them all; give the label of the ECG to signal.channels_add"
+    )
+
+
+@pytest.mark.parametrize(
+    ("label", "is_ecg"),
+    [
+        ("ECG, ECG recorded using bedside monitor, lead II", True),
+        ("Resp, respiratory signal from the ECG", False),
+        ("PPG, ECG-gated", False),
+    ],
+)
+def test_what_follows_a_comma_only_describes_the_lead(label: str, is_ecg: bool) -> None:
+    assert sounds_like_ecg(label) == is_ecg
 
 
 def test_all_channels_of_a_file_are_listed_with_the_one_that_is_read(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.signal import butter, sosfiltfilt
+from scipy.signal import butter, resample_poly, sosfiltfilt
 
 from preprocessing.filters import bridge_gaps, highpass, normalise, resample
 from preprocessing.polarity import polarity_score
@@ -32,6 +34,50 @@ def test_slow_tone_survives_resampling(fs: float) -> None:
 @pytest.mark.parametrize("fs", [250, 256, 360, 300, 500])
 def test_tone_above_the_new_limit_does_not_alias(fs: float) -> None:
     assert np.abs(resample(tone(70, fs), fs)[INNER]).max() < 0.02
+
+
+def tracked_times(fs: float, duration_s: float) -> np.ndarray:
+    """Return how far the sweep's phase is from where the clock says, in seconds, once a second.
+
+    A sweep from 5 to 15 Hz tells the time: its phase gives it to a fraction of a millisecond.
+    """
+    sweep = 10.0 / duration_s / 2
+
+    def phase(t: np.ndarray) -> np.ndarray:
+        return 2 * np.pi * (5 * t + sweep * t**2)
+
+    resampled = resample(np.sin(phase(np.arange(int(duration_s * fs)) / fs)).astype(np.float32), fs)
+    t = np.arange(resampled.size) / 100
+    # Turned back by the phase that it should have, what is left turns by the error alone.
+    turned = (resampled * np.exp(-1j * phase(t))).reshape(-1)
+    smooth = np.add.reduceat(turned, np.arange(0, turned.size, 100))[2:-2]
+    error = np.angle(smooth * 1j)
+    at = t[::100][2 : 2 + error.size] + 0.5
+    return error / (2 * np.pi * (5 + 2 * sweep * at))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.floats(50, 1000))
+@example(199.975)
+@example(499.94)
+@example(250.01)
+@example(50.0007)
+@example(999.999)
+def test_no_window_drifts_from_its_time(fs: float) -> None:
+    assert np.abs(tracked_times(fs, 600)).max() < 2e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fs", [50.0007, 99.99, 127.9999, 199.975, 250.01, 333.3337])
+def test_no_window_of_72_hours_is_more_than_5_ms_off(fs: float) -> None:
+    assert np.abs(tracked_times(fs, 72 * 3600)).max() < 5e-3
+
+
+@pytest.mark.parametrize("fs", [125, 250, 256, 360, 300, 128, 500, 200, 512, 1000])
+def test_rates_of_the_field_are_resampled_as_before(fs: float) -> None:
+    ratio = Fraction(100) / Fraction(fs)
+    expected = resample_poly(tone(7, fs), ratio.numerator, ratio.denominator, padtype="mean")
+    np.testing.assert_array_equal(resample(tone(7, fs), fs), expected)
 
 
 def test_offset_leaves_no_step_at_the_ends() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 import tracemalloc
 import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +23,9 @@ from preprocessing.formats.wfdb_record import read_wfdb_lead
 from preprocessing.own_files.subject_table import read_subject_table
 from preprocessing.plausibility import (
     DEFAULT_READING_BYTES,
-    READING_BYTES_PER_SAMPLE,
     Claims,
     check_claims,
+    reading_bytes,
     reading_memory,
 )
 from preprocessing.recording import UnreadableRecordingError
@@ -30,6 +33,9 @@ from tests.edf_files import beats, write_edf
 from tests.flows.inline import one, run, settings_for
 
 HEADER = "A1 1 300 9000\nA1.mat 16+24 1000/mV 16 0 0 0 0 ECG\n"
+
+
+at_250 = partial(read_annotation_texts, fs=250)
 
 
 def sparse(path: Path, n_bytes: int) -> Path:
@@ -85,14 +91,14 @@ def test_mat_that_is_large_itself_is_refused_unread(tmp_path: Path) -> None:
 
 
 def test_annotations_that_are_too_large_are_refused_unread(tmp_path: Path) -> None:
-    assert peak_megabytes(read_annotation_texts, sparse(tmp_path / "r.atr", 2_000_000)) < 1
+    assert peak_megabytes(at_250, sparse(tmp_path / "r.atr", 2_000_000)) < 1
 
 
 def test_many_texts_of_annotations_take_seconds(tmp_path: Path) -> None:
     text = (63 << 10 | 2).to_bytes(2, "little") + b"(N"
     (tmp_path / "r.atr").write_bytes(text * 500_000 + b"\0\0")
     started = time.process_time()
-    assert len(read_annotation_texts(tmp_path / "r.atr")) == 500_000
+    assert len(at_250(tmp_path / "r.atr")) == 500_000
     assert time.process_time() - started < 5
 
 
@@ -175,12 +181,36 @@ def test_a_day_of_twelve_leads_at_500_hz_passes() -> None:
 
 
 def test_the_limit_is_a_setting() -> None:
-    n_samples = DEFAULT_READING_BYTES // READING_BYTES_PER_SAMPLE + 1
+    n_samples = int(DEFAULT_READING_BYTES / reading_bytes(1, 500)) + 1
     claims = Claims(500, n_samples, 0.005)
     with pytest.raises(UnreadableRecordingError, match=r"raise execution\.recording_megabytes"):
         check_claims(claims)
     with reading_memory(2 * DEFAULT_READING_BYTES):
         check_claims(claims)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is Linux's")
+@pytest.mark.parametrize("fs", [45.0, 125.0, 1000.0])
+def test_a_recording_takes_no_more_memory_than_was_said(fs: float) -> None:
+    n_samples = 6_000_000
+    script = f"""
+import re, numpy as np
+from pathlib import Path
+from preprocessing.chain import process
+from preprocessing.config import QualitySettings, SignalSettings
+from preprocessing.plausibility import check_recording
+from preprocessing.recording import RawRecording
+def run(n):
+    noise = np.resize(np.random.default_rng(0).standard_normal(100_000, np.float32), n)
+    raw = check_recording(RawRecording(noise, {fs}, "ECG"))
+    process(raw, signal=SignalSettings(), quality=QualitySettings())
+    return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+first = run(100_000)
+print((run({n_samples}) - first) * 1024)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert 0.5 < int(done.stdout) / reading_bytes(n_samples, fs) < 1.05
 
 
 @pytest.mark.slow
@@ -195,4 +225,4 @@ def test_reading_a_day_of_twelve_leads_takes_what_is_allowed(tmp_path: Path) -> 
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert raw.signal.size == n
-    assert peak < 24 * 3600 * 500 * READING_BYTES_PER_SAMPLE
+    assert peak < reading_bytes(24 * 3600 * 500, 500)

@@ -43,6 +43,20 @@ def test_saturated_window_is_clipped() -> None:
     assert np.flatnonzero(gate(signal).clipped).tolist() == [1]
 
 
+@pytest.mark.parametrize("glitches", [[7], [7, 5000], [7, 8, 5000, 5001]])
+def test_glitches_beyond_the_rails_do_not_hide_clipping(glitches: list[int]) -> None:
+    signal = np.clip(beats(60) * 8, -1.0, 2.0)
+    expected = gate(signal).clipped
+    assert expected.all()
+    signal[glitches] = [9.0, -9.0, 11.0, -12.0][: len(glitches)]
+    np.testing.assert_array_equal(gate(signal).clipped, expected)
+
+
+def test_a_value_that_many_samples_exceed_is_no_rail() -> None:
+    signal = np.round(beats(600) * 4) / 4  # baseline and peaks of a coarse converter
+    assert not gate(signal + np.arange(signal.size) % 7 / 100).clipped.any()
+
+
 def test_single_tall_peaks_are_not_clipped() -> None:
     signal = beats(60)
     signal[::100] = 9.0

@@ -30,6 +30,12 @@ def write(path: Path, *parts: bytes, end: bytes = b"\0\0") -> Path:
     return path
 
 
+def rhythms(folder: Path, duration_s: float = 60.0) -> tuple:
+    """Return the rhythms beside a header of 360 frames a second."""
+    (folder / "r.hea").write_text("r 1 360 21600\nr.dat 16x4 200\n")
+    return read_rhythms(folder / "r.hea", duration_s=duration_s)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_texts_are_those_that_the_wfdb_package_reads(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -41,8 +47,8 @@ def test_texts_are_those_that_the_wfdb_package_reads(tmp_path: Path, seed: int) 
         write_dir=str(tmp_path),
     )  # fmt: skip
     read = wfdb.rdann(str(tmp_path / "r"), "atr")
-    expected = [(int(s), text) for s, text in zip(read.sample, read.aux_note, strict=True) if text]
-    assert read_annotation_texts(tmp_path / "r.atr") == expected
+    expected = [(s / 250, text) for s, text in zip(read.sample, read.aux_note, strict=True) if text]
+    assert read_annotation_texts(tmp_path / "r.atr", 250) == expected
     assert len(expected) > 10
 
 
@@ -54,7 +60,7 @@ def test_remark_at_the_start_is_no_trap(tmp_path: Path) -> None:
         annotation(_NOTE, 0, "## checked"),
         annotation(_RHYTHM, 36, "(N"),
     )
-    (change,), notes = read_rhythms(tmp_path / "r", 360)
+    (change,), notes = rhythms(tmp_path)
     assert (change.start_s, change.rhythm, notes) == (0.1, "N", ())
 
 
@@ -63,7 +69,7 @@ def test_labels_of_a_file_that_is_cut_are_not_believed(tmp_path: Path, kept: int
     parts = annotation(_RHYTHM, 36, "(N") + word(59, 0) + struct.pack("<HH", 5, 0)
     path = write(tmp_path / "r.atr", parts, end=b"")
     path.write_bytes(parts[:kept])
-    changes, (note,) = read_rhythms(tmp_path / "r", 360)
+    changes, (note,) = rhythms(tmp_path)
     assert changes == ()
     assert "no labels" in note
 
@@ -72,4 +78,28 @@ def test_annotation_before_the_record_is_refused(tmp_path: Path) -> None:
     back = word(59, 0) + struct.pack("<HH", 0xFFFF, 0xFFFF)
     path = write(tmp_path / "r.atr", back, annotation(_RHYTHM, 0, "(N"))
     with pytest.raises(UnreadableRecordingError, match="before the record"):
-        read_annotation_texts(path)
+        read_annotation_texts(path, 360)
+
+
+def test_a_time_resolution_of_its_own_is_the_unit_of_all_times(tmp_path: Path) -> None:
+    """MIMIC's and multi-rate records count annotations in finer units than frames."""
+    definition = annotation(_NOTE, 0, "## time resolution: 1440")
+    write(tmp_path / "r.atr", definition, annotation(_RHYTHM, 720, "(N"))
+    (change,), notes = rhythms(tmp_path)
+    assert (change.start_s, notes) == (0.5, ())
+
+
+@pytest.mark.parametrize("rate", ["0", "-360", "many"])
+def test_an_impossible_time_resolution_gives_no_labels(tmp_path: Path, rate: str) -> None:
+    text = f"## time resolution: {rate}"
+    write(tmp_path / "r.atr", annotation(_NOTE, 0, text + " " * (len(text) % 2)))
+    changes, (note,) = rhythms(tmp_path)
+    assert changes == ()
+    assert "time resolution" in note
+
+
+def test_rhythms_after_the_end_are_noted(tmp_path: Path) -> None:
+    write(tmp_path / "r.atr", annotation(_RHYTHM, 36, "(N"), annotation(_RHYTHM, 1000, "(VT\0"))
+    changes, (note,) = rhythms(tmp_path, duration_s=2.0)
+    assert len(changes) == 2
+    assert note == "annotations after the signal's end: 1 rhythms have no window"

@@ -11,6 +11,7 @@ import wfdb
 from preprocessing.channels import ECG_ALIASES
 from preprocessing.datasets.folder import Folder
 from preprocessing.formats.wfdb_record import read_wfdb_lead
+from preprocessing.own_files.recordings import opened_file
 from preprocessing.recording import UnreadableRecordingError
 from tests.edf_files import beats
 from tests.wfdb_files import write_record
@@ -51,12 +52,96 @@ def test_blocks_join_without_a_seam(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         np.testing.assert_allclose(raw.signal, library(tmp_path / "r.hea", 2), atol=1e-6)
 
 
-def test_frames_of_several_samples_are_averaged_as_the_library_does(tmp_path: Path) -> None:
+def test_all_samples_of_a_frame_are_read(tmp_path: Path) -> None:
+    """A lead of 250 Hz in frames of 62.5 Hz is a lead of 250 Hz."""
     digital = np.random.default_rng(0).integers(-500, 500, size=(1000, 5)).astype("<i2")
     (tmp_path / "r.dat").write_bytes(digital.tobytes())
-    (tmp_path / "r.hea").write_text("r 2 250 1000\nr.dat 16x4 200 12 0 0 0 0 II\nr.dat 16 200\n")
+    (tmp_path / "r.hea").write_text("r 2 62.5 1000\nr.dat 16x4 200 12 0 0 0 0 II\nr.dat 16 200\n")
     raw = read_wfdb_lead(tmp_path / "r.hea")
-    np.testing.assert_allclose(raw.signal, digital[:, :4].mean(axis=1) / 200, atol=1e-6)
+    np.testing.assert_allclose(raw.signal, digital[:, :4].reshape(-1) / 200, atol=1e-6)
+    assert raw.fs == 250
+
+
+def test_skew_counts_frames(tmp_path: Path) -> None:
+    digital = np.arange(100 * 4, dtype="<i2").reshape(100, 4)
+    (tmp_path / "r.dat").write_bytes(digital.tobytes())
+    (tmp_path / "r.hea").write_text("r 1 62.5 100\nr.dat 16x4:3 200 12 0 0 0 0 II\n")
+    signal = read_wfdb_lead(tmp_path / "r.hea").signal
+    np.testing.assert_allclose(signal[:-12], digital.reshape(-1)[12:] / 200, atol=1e-6)
+    assert np.isnan(signal[-12:]).all()
+
+
+def test_compressed_frames_of_several_samples_are_read_whole(tmp_path: Path) -> None:
+    lead = np.random.default_rng(0).integers(-500, 500, size=4000)
+    wfdb.wrsamp(
+        "r", fs=62.5, units=["mV", "mV"], sig_name=["II", "V"], samps_per_frame=[4, 1],
+        e_d_signal=[lead, np.arange(1000)], fmt=["516", "516"], adc_gain=[200.0, 200.0],
+        baseline=[0, 0], write_dir=str(tmp_path),
+    )  # fmt: skip
+    raw = read_wfdb_lead(tmp_path / "r.hea")
+    np.testing.assert_allclose(raw.signal, lead / 200, atol=1e-6)
+    assert raw.fs == 250
+
+
+def test_segments_keep_their_times_with_several_samples_a_frame(tmp_path: Path) -> None:
+    digital = np.arange(4 * 20, dtype="<i2")
+    for name, part in (("s1", digital[:40]), ("s2", digital[40:])):
+        (tmp_path / f"{name}.dat").write_bytes(part.tobytes())
+        line = f"{name}.dat 16x4 200 12 0 0 0 0 II"
+        (tmp_path / f"{name}.hea").write_text(f"{name} 1 62.5 10\n{line}\n")
+    (tmp_path / "r.hea").write_text("r/3 1 62.5 25\ns1 10\n~ 5\ns2 10\n")
+    raw = read_wfdb_lead(tmp_path / "r.hea")
+    expected = np.concatenate([digital[:40] / 200, np.full(20, np.nan), digital[40:] / 200])
+    np.testing.assert_allclose(raw.signal, expected, atol=1e-6)
+    assert raw.fs == 250
+
+
+@pytest.mark.parametrize(("fmt", "group", "n_bytes"), [("212", 2, 3), ("310", 3, 4), ("311", 3, 4)])
+def test_a_padded_last_group_is_nothing_to_note(
+    tmp_path: Path, fmt: str, group: int, n_bytes: int
+) -> None:
+    n = group * 500 + 1
+    (tmp_path / "r.dat").write_bytes(bytes(n_bytes * 501))
+    (tmp_path / "r.hea").write_text(f"r 1 100 {n}\nr.dat {fmt} 200 12 0 0 0 0 II\n")
+    raw = read_wfdb_lead(tmp_path / "r.hea")
+    assert raw.signal.size == n
+    assert raw.notes == ()
+    (tmp_path / "r.dat").write_bytes(bytes(n_bytes * 502))
+    (note,) = read_wfdb_lead(tmp_path / "r.hea").notes
+    assert note.startswith("more than announced")
+
+
+@pytest.mark.parametrize("gain", ["", "0", "0(5)/mV"])
+def test_a_lead_without_a_gain_is_noted(tmp_path: Path, gain: str) -> None:
+    (tmp_path / "r.dat").write_bytes(np.arange(1000, dtype="<i2").tobytes())
+    (tmp_path / "r.hea").write_text(f"r 1 100 1000\nr.dat 16 {gain}\n")
+    raw = read_wfdb_lead(tmp_path / "r.hea", ("",))
+    assert raw.notes == ("not calibrated: 200 values per mV are assumed",)
+
+
+def test_names_in_capitals_are_found(tmp_path: Path) -> None:
+    write_record(tmp_path, "rec", {"II": beats(30, 360)}, rhythms={0: "N"})
+    for path in list(tmp_path.iterdir()):
+        path.rename(path.with_name(path.name.upper()))
+    (found,) = Folder().find(tmp_path)
+    assert [path for path, _ in found.files] == ["REC.HEA", "REC.DAT", "REC.ATR"]
+    raw = Folder().read(tmp_path, found, ECG_ALIASES)
+    assert raw.signal.size == 30 * 360
+    assert raw.rhythms[0].rhythm == "N"
+
+
+def test_a_renamed_pair_says_what_to_change(tmp_path: Path) -> None:
+    write_record(tmp_path, "old", {"II": beats(30, 360)})
+    for path in list(tmp_path.iterdir()):
+        path.rename(path.with_stem("new"))
+    with pytest.raises(UnreadableRecordingError, match=r"new\.dat is there: were both renamed\?"):
+        read_wfdb_lead(tmp_path / "new.hea")
+
+
+def test_a_signal_file_is_opened_by_the_header_that_names_it(tmp_path: Path) -> None:
+    write_record(tmp_path, "old", {"II": beats(30, 360)})
+    (tmp_path / "old.hea").rename(tmp_path / "new.hea")
+    assert opened_file(tmp_path / "old.dat") == tmp_path / "new.hea"
 
 
 def test_skewed_signal_is_moved_to_its_time(tmp_path: Path) -> None:
