@@ -167,6 +167,11 @@ class SamplingSettings(SettingsSection):
     pairing: Literal["visits", "recording"] = "visits"
     """Where the two sides of a pair come from: two visits, or distant parts of one recording."""
 
+    mixed_chains: bool = False
+    """Allow windows that were made with different settings of the signal chain to be used together.
+    By default that is an error: it mostly comes of a data set that was not there when settings
+    changed."""
+
     distance_s: Annotated[int, Field(ge=10)] = 600
     """Least distance of the two sides with ``pairing = "recording"``, in seconds."""
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 from torch import nn
@@ -107,20 +106,6 @@ def embed_dataset(
                 writer.write({name: batch[name] for name in batch.schema.names}, representations)
                 progress(writer.n_windows, wanted)
     return EmbeddingCounts(writer.n_windows, writer.n_left_out, dict(writer.left_out))
-
-
-def embedding_table(
-    ids: NDArray[np.int32], rows: NDArray[np.int32], embeddings: NDArray[np.float32]
-) -> pa.Table:
-    """Return representations with their windows' ids as a table."""
-    values = pa.array(np.ascontiguousarray(embeddings).reshape(-1))
-    return pa.table(
-        {
-            "recording_id": pa.array(ids, pa.int32()),
-            "row": pa.array(rows, pa.int32()),
-            "embedding": pa.FixedSizeListArray.from_arrays(values, embeddings.shape[1]),
-        }
-    )
 
 
 def _count_windows(index: DuckDBPyConnection, dataset: str) -> tuple[int, int]:

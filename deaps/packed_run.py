@@ -16,9 +16,16 @@ from pathlib import Path, PurePosixPath
 
 from deaps.probing.answer_files import ANSWERS_FOLDER, has_answers
 from deaps.probing.representations import FEATURES_FOLDER
-from deaps.training.checkpoints import encoder_digests, note_encoder
 from deaps.training.metrics import LINES_NAME
-from deaps.training.run_folder import CONFIG_NAME, Run, link_index, open_run, run_path
+from deaps.training.run_folder import (
+    CONFIG_NAME,
+    Run,
+    encoder_digests,
+    link_index,
+    note_encoder,
+    open_run,
+    run_path,
+)
 from deaps.training.trained_on import TRAINED_ON_NAME, read_trained_on
 from storage.atomic import replacing
 from storage.errors import DeapsError

@@ -30,7 +30,6 @@ from deaps.sampling.batch import Batch
 from deaps.sampling.loader import BatchLoader
 from deaps.sampling.sampler import open_sampler
 from deaps.training.checkpoints import (
-    encoder_path,
     load_checkpoint,
     remove_checkpoints,
     save_checkpoint,
@@ -39,7 +38,7 @@ from deaps.training.checkpoints import (
 from deaps.training.device import autocast_type, choose_device
 from deaps.training.malloc import keep_freed_memory
 from deaps.training.metrics import MetricsLog, effective_rank, representation_std
-from deaps.training.run_folder import Run, finish_run, open_run
+from deaps.training.run_folder import Run, encoder_path, finish_run, open_run
 from deaps.training.trained_on import keep_trained_on, read_trained_on
 from storage.errors import DeapsError
 from storage.locking.locks import steps_lock

@@ -22,7 +22,7 @@ from flows.embed_picture import QUALITIES, draw_recording
 from flows.ingest.publication import result_settings
 from flows.ingest.reasons import reason
 from preprocessing.chain import ProcessedRecording, process
-from preprocessing.config import ALGORITHM_VERSION
+from preprocessing.config import WINDOWS_VERSION
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.folder import read_file
 from preprocessing.own_files.recordings import recordings_at
@@ -33,7 +33,7 @@ from storage.digest import file_sha256
 from storage.errors import DeapsError
 from storage.packages import installed_versions
 from storage.schema import GATE_FLAGS, WINDOW_S
-from storage.snapshot import open_index, read_snapshot
+from storage.snapshot import Chain, open_index, read_chain, read_chains, read_snapshot
 from storage.windows.normalisation import standardise
 
 if TYPE_CHECKING:
@@ -182,8 +182,13 @@ def _embed_dataset(
 
     with open_index(settings.store.root) as index:
         snapshot = read_snapshot(index)
-        require_chain_of_store(encoder.file, index, dataset)
-    about = _about(dataset, encoder, snapshot.settings, snapshot.snapshot_id)
+        of_dataset = "dataset = $dataset"
+        require_chain_of_store(encoder.file, index, of_dataset, dataset=dataset)
+        if not settings.sampling.mixed_chains:
+            read_chain(index, of_dataset, dataset=dataset)
+        chains = read_chains(index, of_dataset, dataset=dataset)
+    made_with = chains[0].settings if chains else {}
+    about = _about(dataset, encoder, made_with, snapshot.snapshot_id)
     loaded = _load(settings, encoder, about, say)
     from deaps.embed import embed_dataset
 
@@ -222,7 +227,7 @@ def _embed_files(
 
     root, found = recordings_at(path)
     made_with = result_settings(settings)
-    require_chain(encoder.file, made_with, {ALGORITHM_VERSION})
+    require_chain(encoder.file, Chain(made_with, WINDOWS_VERSION))
     about = _about(path.name, encoder, made_with)
     if about.normalise == "dataset":
         raise DeapsError(

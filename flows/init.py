@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from flows.config import CONFIG_NAME, load_settings
 from preprocessing.datasets import DATASETS
+from preprocessing.formats.wfdb_header import file_beside
 from preprocessing.own_files.guesses import Guess, guess
 from preprocessing.own_files.subject_table import COLUMNS, TABLE_NAMES, find_table
 from preprocessing.recording import FoundRecording
@@ -48,6 +49,8 @@ class FirstLook:
     formats: dict[str, int]
     without_header: list[str]
     """Files that look like signals, but have no header that names them."""
+    renamed: list[str]
+    """Those of them beside which a header of their own name names another file."""
     table: Path
     table_written: bool
     guessed: dict[str, int]
@@ -83,7 +86,8 @@ def init_folder(folder: Path, *, overwrite: bool = False) -> FirstLook:
     return FirstLook(
         n_recordings=len(found),
         formats=_formats(found),
-        without_header=_without_header(folder, found),
+        without_header=(unnamed := _without_header(folder, found)),
+        renamed=[name for name in unnamed if _has_header(folder / name)],
         table=table,
         table_written=writes_table,
         guessed=_counts(guesses),
@@ -145,6 +149,10 @@ def _without_header(folder: Path, found: Sequence[FoundRecording]) -> list[str]:
     files = (path for path in folder.rglob("*") if path.suffix.lower() in _SIGNAL_FILES)
     names = (path.relative_to(folder).as_posix() for path in files)
     return sorted(name for name in names if name not in used)
+
+
+def _has_header(path: Path) -> bool:
+    return file_beside(path, f"{path.stem}.hea").is_file()
 
 
 def _formats(found: Sequence[FoundRecording]) -> dict[str, int]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from preprocessing.plausibility import require_memory
 from preprocessing.recording import UnreadableRecordingError
@@ -21,6 +22,7 @@ ANY_ENCODING = "any"
 """Take UTF-8 with or without a mark, UTF-16, and windows-1252 for all else."""
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+_SHOWN_LINES = 5
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _BYTES_PER_BYTE = 8
 """Memory for each byte of a table: its text, and what the csv module makes of it."""
@@ -31,12 +33,22 @@ _BYTES_PER_ROW, _BYTES_PER_FIELD = 400, 60
 
 @dataclass(slots=True)
 class TextTable:
-    """Rows of a table with just the columns that were asked for, and how it was read."""
+    """Rows of a table with just the columns that were asked for, and how it was read.
+
+    ``lines`` has the line of each row in the file, ``surplus`` those of rows that have more fields
+    than there are columns: where they belong cannot be known, so they are left out. ``columns`` has
+    the table's own name of each column, ``ambiguous`` the columns for which two with different
+    values could be meant.
+    """
 
     rows: list[dict[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     separator: str = "commas"
     encoding: str = ""
+    lines: list[int] = field(default_factory=list)
+    surplus: list[int] = field(default_factory=list)
+    columns: dict[str, str] = field(default_factory=dict)
+    ambiguous: dict[str, list[str]] = field(default_factory=dict)
 
 
 def parse_sex(text: str | None) -> Sex | None:
@@ -79,36 +91,77 @@ def read_table(
     *,
     encoding: str = ANY_ENCODING,
     synonyms: Mapping[str, str] | None = None,
+    last_resorts: Collection[str] = (),
 ) -> TextTable:
     """Return a table of commas, semicolons or tabs, with just ``columns``.
 
     A missing column is a warning and its values are left out. A file that is not in the named
     encoding is read as windows-1252, with a warning, since then only accented letters may be
-    wrong.
+    wrong. Rows with more fields than columns are left out, with a warning.
 
     Parameters
     ----------
     synonyms
         Other names of columns, in lower case, such as ``gender`` for ``sex``.
+    last_resorts
+        Synonyms that are taken only where no other name is there, such as ``id``.
     """
     text, used, warnings = _decode(path, encoding, n_columns=len(columns))
     if text is None:
         return TextTable(warnings=warnings)
     separator = _separator(text)
-    reader = csv.DictReader(io.StringIO(text), delimiter=separator)
-    names = _named(_field_names(reader), synonyms or {})
-    missing = [column for column in columns if column.lower() not in names]
+    reader = csv.reader(io.StringIO(text), delimiter=separator)
+    names = _header(reader)
+    places = {
+        column: _places(column.lower(), names, synonyms or {}, last_resorts) for column in columns
+    }
+    missing = [column for column in columns if not places[column]]
     if missing:
         warnings.append(f"{path.name}: no column {', '.join(map(repr, missing))}")
-    present = {column: names[column.lower()] for column in columns if column not in missing}
-    table = TextTable([], warnings, _SEPARATORS[separator], used)
+    table = TextTable(
+        warnings=warnings,
+        separator=_SEPARATORS[separator],
+        encoding=used,
+        columns={column: names[at[0]] for column, at in places.items() if at},
+    )
     try:
-        for row in _rows(reader, present):  # rows before damage are kept
-            table.rows.append(row)
+        _add_rows(table, reader, len(names), places)  # rows before damage are kept
     except csv.Error:
         n_read = len(table.rows) + 1
         warnings.append(f"{path.name}: damaged after row {n_read:,}, e.g. an open quote")
+    for column in table.ambiguous:
+        table.ambiguous[column] = [names[place] for place in places[column]]
+    if table.surplus:
+        warnings.append(
+            f"{path.name}: rows with more fields than there are columns: "
+            f"{len(table.surplus):,}, {shown_lines(table.surplus)}: left out"
+        )
     return table
+
+
+def _add_rows(
+    table: TextTable, reader: Any, n_columns: int, places: Mapping[str, list[int]]
+) -> None:
+    chosen = {column: at[0] for column, at in places.items() if at}
+    doubtful = {column: at for column, at in places.items() if len(at) > 1}
+    for fields in reader:
+        if any(field.strip() for field in fields[n_columns:]):
+            table.surplus.append(reader.line_num)
+            continue
+        if not any(fields) or not n_columns:
+            continue
+        fields += [""] * (n_columns - len(fields))
+        table.rows.append({column: fields[place].strip() for column, place in chosen.items()})
+        table.lines.append(reader.line_num)
+        for column, at in doubtful.items():
+            if len({fields[place].strip() for place in at}) > 1:
+                table.ambiguous[column] = []
+
+
+def shown_lines(lines: Sequence[int]) -> str:
+    """Return the numbers of the first few lines for a message."""
+    shown, more = ", ".join(map(str, lines[:_SHOWN_LINES])), len(lines) - _SHOWN_LINES
+    return f"line{'' if len(lines) == 1 else 's'} {shown}" + (f" and {more:,} more" * (more > 0))
 
 
 def column_names(path: Path, *, encoding: str = ANY_ENCODING) -> list[str]:
@@ -116,8 +169,7 @@ def column_names(path: Path, *, encoding: str = ANY_ENCODING) -> list[str]:
     text, _, _ = _decode(path, encoding)
     if text is None:
         return []
-    reader = csv.DictReader(io.StringIO(text), delimiter=_separator(text))
-    return [name.strip().lower() for name in _field_names(reader)]
+    return _header(csv.reader(io.StringIO(text), delimiter=_separator(text)))
 
 
 def _separator(text: str) -> str:
@@ -126,23 +178,23 @@ def _separator(text: str) -> str:
     return max(_SEPARATORS, key=head.count)  # the comma where none stands there
 
 
-def _named(field_names: list[str], synonyms: Mapping[str, str]) -> dict[str, str]:
-    """Return the table's own names of columns by ours; a column of our name comes first."""
-    own = {name.strip().lower(): name for name in field_names}
-    others = {synonyms[name]: own[name] for name in reversed(own) if name in synonyms}
-    return others | own
-
-
-def _field_names(reader: csv.DictReader[str]) -> list[str]:
+def _header(reader: Any) -> list[str]:
+    """Return the names in the first line that is not empty, in lower case."""
     try:
-        return list(reader.fieldnames or ())
+        names: list[str] = next((fields for fields in reader if fields), [])
     except csv.Error:
         return []
+    return [name.strip().lower() for name in names]
 
 
-def _rows(reader: csv.DictReader[str], present: dict[str, str]) -> Iterator[dict[str, str]]:
-    for row in reader:
-        yield {column: (row[name] or "").strip() for column, name in present.items()}
+def _places(
+    column: str, names: list[str], synonyms: Mapping[str, str], last_resorts: Collection[str]
+) -> list[int]:
+    """Return where a column stands: under our name, else another's, else under a last resort."""
+    own = [place for place, name in enumerate(names) if name == column]
+    others = [place for place, name in enumerate(names) if synonyms.get(name) == column]
+    good = [place for place in others if names[place] not in last_resorts]
+    return own or good or others
 
 
 def table_bytes(path: Path, *, n_columns: int) -> bytes:

@@ -6,7 +6,7 @@ window file is in `SignalSettings` and `QualitySettings`; their digest is part o
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -14,8 +14,48 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from preprocessing.channels import ANY_ECG, ECG_ALIASES
 from storage.config import SettingsSection
 
-ALGORITHM_VERSION = 1
-"""Raise this when the chain's output changes for unchanged settings; a golden test asks for it."""
+WINDOWS_VERSION = 1
+"""Raise this when windows of ordinary recordings change so much that an encoder that was trained
+on the older ones must not be used on the new ones."""
+
+STEP_VERSIONS = {
+    "gate": 2, "resample": 2, "highpass": 1, "normalise": 1, "quality": 1, "rhythm": 1,
+}  # fmt: skip
+READER_VERSIONS = {"edf": 1, "wfdb": 2, "mat": 2, "mne": 1}
+"""Versions of each step of the chain, and of the reader of each format. Raise one when its output
+changes for unchanged settings and files: golden tests ask for it, and recordings that it made are
+then made again."""
+
+SCORING_VERSION = 2
+"""Raise this when the readers make other stages or events of unchanged files."""
+
+TABLES_VERSION = 2
+"""Raise this when cohort tables are understood otherwise: they are then read again."""
+
+_FORMATS = {".edf": "edf", ".bdf": "edf", ".hea": "wfdb", ".mat": "mat"}
+_READERS = {"edf": "EDF", "wfdb": "WFDB", "mat": "MATLAB files", "mne": "GDF, BrainVision and FIF"}
+
+
+def versions_of(dataset_version: int, file: str) -> str:
+    """Return the versions of all that makes windows of a recording that is opened by ``file``."""
+    reader = _FORMATS.get(PurePosixPath(file).suffix.lower(), "mne")
+    versions = {
+        "windows": WINDOWS_VERSION,
+        "dataset": dataset_version,
+        f"reader.{reader}": READER_VERSIONS[reader],
+        **STEP_VERSIONS,
+    }
+    return " ".join(f"{name}={version}" for name, version in versions.items())
+
+
+def changed_versions(before: str | None, now: str, dataset: str) -> str:
+    """Return in words what is of another version, such as ``reader of WFDB, gate``."""
+    if before is None:
+        return "readers and signal chain"
+    old, new = (dict(part.split("=") for part in text.split()) for text in (before, now))
+    words = {f"reader.{name}": f"reader of {label}" for name, label in _READERS.items()}
+    words |= {"dataset": f"reader of {dataset}", "windows": "signal chain"}
+    return ", ".join(words.get(name, name) for name in new if old.get(name) != new[name])
 
 
 def _listed(value: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +51,7 @@ def resample(signal: NDArray[np.float32], fs: float) -> NDArray[np.float32]:
     stretch = float(ratio * Fraction(fs) / FS)  # samples made for each sample at 100 Hz
     if abs(stretch - 1) * resampled.size / FS > _MAX_DRIFT_S:
         resampled = _at_times(resampled, stretch, n_samples=ceil(signal.size * FS / fs - 1e-6))
-    return cast("NDArray[np.float32]", resampled)
+    return resampled
 
 
 def _at_times(signal: NDArray[np.float32], step: float, *, n_samples: int) -> NDArray[np.float32]:

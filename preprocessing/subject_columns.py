@@ -55,6 +55,7 @@ def read_values(
     *,
     encoding: str = ANY_ENCODING,
     synonyms: Mapping[str, str] | None = None,
+    last_resorts: Collection[str] = (),
 ) -> tuple[list[dict[str, str]], list[str]]:
     """Return those of the ``columns`` that a table has, with its ``keys``, and warnings.
 
@@ -63,7 +64,13 @@ def read_values(
     present = [name for name in column_names(path, encoding=encoding) if name in columns]
     if not present:
         return [], []
-    table = read_table(path, (*keys, *present), encoding=encoding, synonyms=synonyms)
+    table = read_table(
+        path,
+        (*keys, *present),
+        encoding=encoding,
+        synonyms=synonyms,
+        last_resorts=last_resorts,
+    )
     rows, warnings = table.rows, table.warnings
     left_out = Counter[str]()
     for row in rows:

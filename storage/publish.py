@@ -51,6 +51,7 @@ def publish(
     settings: Mapping[str, Any],
     scorings: Mapping[RecordingKey, Scoring] | None = None,
     subjects: Sequence[SubjectRow] = (),
+    chains: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Snapshot:
     """Publish the index of ``recordings`` and return its snapshot.
 
@@ -66,12 +67,14 @@ def publish(
     datasets
         Their data sets.
     settings
-        The settings that the windows were made with: JSON values, without paths of a machine.
+        The settings of this publication: JSON values, without paths of a machine.
     scorings
         Stages and events by data set and name, at least of every recording whose
         ``scoring_digest`` is not that of the published index.
     subjects
         What the cohorts' tables say of subjects and visits.
+    chains
+        The settings that windows were made with, by the ``settings_digest`` of recordings.
 
     Raises
     ------
@@ -88,6 +91,7 @@ def publish(
             collect_runs_and_results(store),
             scorings or {},
             canonical_subjects(subjects),
+            chains or {},
         )
         return _publish_if_changed(store, content, settings)
 
@@ -110,6 +114,7 @@ def republish(root: Path | str) -> Snapshot:
             list(published.datasets.values()),
             collect_runs_and_results(store),
             subjects=canonical_subjects(published.subjects()),
+            chains=published.chains,
         )
         return _publish_if_changed(store, content, published.snapshot.settings)
 

@@ -185,7 +185,9 @@ class RecordingRow:
     sizes of the sources were read, just before their hashes. ``clock_s`` is the time of day at
     the recording's start, in seconds after midnight; no date is ever kept. ``scoring_digest``
     names the content of its scoring, None without one, and ``scoring_notes`` are about it;
-    window files have neither.
+    window files have neither. ``versions`` are those of all that made its windows, a text such as
+    ``reader.wfdb=2 gate=2``; ``scoring_version`` is that of the readers of scorings.
+    ``signal_digest`` is that of the lead as it was read, None where it is constant.
     """
 
     dataset: str
@@ -217,11 +219,13 @@ class RecordingRow:
     file_sha256: str | None = None
     digest: str | None = None
     settings_digest: str | None = None
-    algorithm_version: int | None = None
+    versions: str | None = None
+    signal_digest: str | None = None
     checked_at_ns: int = 0
     clock_s: float | None = None
     scoring_digest: str | None = None
     scoring_notes: tuple[str, ...] = ()
+    scoring_version: int | None = None
     sources: tuple[SourceFile, ...] = field(default=())
 
 

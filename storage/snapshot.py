@@ -23,10 +23,19 @@ if TYPE_CHECKING:
 
 
 # Rows from before versions were kept are of the first one.
-_ALGORITHMS = """
-SELECT DISTINCT coalesce(algorithm_version, 1) FROM recordings
-WHERE status = 'ok' AND n_windows > 0 AND dataset = coalesce($dataset, dataset)
+WINDOWS_VERSION_SQL = (
+    "coalesce(try_cast(regexp_extract(versions, 'windows=([0-9]+)', 1) AS INT), 1)"
+)
+
+_CHAINS = """
+SELECT c.settings, {version}, list(DISTINCT dataset ORDER BY dataset), count(*)
+FROM recordings LEFT JOIN chains c USING (settings_digest)
+WHERE status = 'ok' AND n_windows > 0 AND ({condition}) GROUP BY ALL ORDER BY count(*) DESC
 """
+_LEADS = ("channels", "channels_add")
+"""Settings that choose a lead: data sets with one of their own do not have them."""
+
+_NO_CHAINS = "(SELECT NULL::VARCHAR AS settings, '' AS settings_digest) c"
 
 
 class IndexMissingError(DeapsError):
@@ -35,6 +44,10 @@ class IndexMissingError(DeapsError):
 
 class IndexVersionError(DeapsError):
     """The index has another schema version, is damaged, or is none of this program."""
+
+
+class MixedChainsError(DeapsError):
+    """Windows that were made with different settings are used together."""
 
 
 class IndexDamagedError(IndexVersionError):
@@ -178,10 +191,87 @@ def read_snapshot(connection: DuckDBPyConnection) -> Snapshot:
     return Snapshot(**values)
 
 
-def read_algorithms(connection: DuckDBPyConnection, dataset: str | None = None) -> frozenset[int]:
-    """Return the versions of the signal chain that made the windows of an index, or a data set."""
-    rows = connection.execute(_ALGORITHMS, {"dataset": dataset}).fetchall()
-    return frozenset(version for (version,) in rows)
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """How windows were made: settings of the signal chain, and its version for encoders."""
+
+    settings: dict[str, Any]
+    version: int
+    datasets: tuple[str, ...] = ()
+    n_recordings: int = 0
+
+    def differences(self, other: Chain) -> list[str]:
+        """Return what it has otherwise than another, such as ``signal.highpass_hz=5.0``."""
+        parts = [
+            f"{section}.{key}={value}"
+            for section, values in self.settings.items()
+            for key, value in values.items()
+            if other.settings.get(section, {}).get(key) != value
+        ]
+        return parts + [f"chain version {self.version}"] * (self.version != other.version)
+
+
+def read_chains(
+    connection: DuckDBPyConnection, condition: str = "true", **values: object
+) -> list[Chain]:
+    """Return every chain that made windows of the recordings that a condition in SQL chooses.
+
+    Settings belong to recordings: those of one data set may be of an earlier publication. The
+    chain of most recordings comes first.
+    """
+    own = read_snapshot(connection).settings  # of an index from before chains were kept
+    has_chains = connection.execute(
+        "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() "
+        "AND table_name = 'chains'"
+    ).fetchall()
+    sql = _CHAINS if has_chains else _CHAINS.replace("chains c", _NO_CHAINS)
+    sql = sql.format(version=_windows_version(connection), condition=condition)
+    chains: dict[str, Chain] = {}
+    for settings, version, datasets, n in connection.execute(sql, values).fetchall():
+        parsed = json.loads(settings) if settings else own
+        signal = {k: v for k, v in parsed.get("signal", {}).items() if k not in _LEADS}
+        made = parsed | {"signal": signal}
+        key = json.dumps([made, version], sort_keys=True)
+        earlier = chains.get(key, Chain(made, version))
+        names = tuple(sorted({*earlier.datasets, *datasets}))
+        chains[key] = Chain(made, version, names, earlier.n_recordings + n)
+    return sorted(chains.values(), key=lambda chain: -chain.n_recordings)
+
+
+def read_chain(
+    connection: DuckDBPyConnection, condition: str = "true", **values: object
+) -> Chain | None:
+    """Return the one chain of the recordings that a condition chooses; None without recordings.
+
+    Raises
+    ------
+    MixedChainsError
+        If they are of more than one; the message names the first two.
+    """
+    chains = read_chains(connection, condition, **values)
+    if len(chains) > 1:
+        first, second = chains[:2]
+        raise MixedChainsError(
+            f"windows of {len(chains)} signal chains: {_shown(first, second)}; "
+            f"{_shown(second, first)}. Run deaps preprocess with one setting for all data sets, or "
+            "use them together with --set sampling.mixed_chains=true"
+        )
+    return chains[0] if chains else None
+
+
+def _shown(chain: Chain, other: Chain) -> str:
+    differences = ", ".join(chain.differences(other)) or "the same without them"
+    n = chain.n_recordings
+    recordings = "1 recording" if n == 1 else f"{n:,} recordings"
+    return f"{recordings} of {', '.join(chain.datasets)} with {differences}"
+
+
+def _windows_version(connection: DuckDBPyConnection) -> str:
+    columns = connection.execute(
+        "SELECT column_name FROM duckdb_columns() WHERE database_name = current_database() "
+        "AND table_name = 'recordings'"
+    ).fetchall()
+    return WINDOWS_VERSION_SQL if ("versions",) in columns else "1"
 
 
 def published_snapshot(root: Path | str) -> Snapshot | None:

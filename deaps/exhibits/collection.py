@@ -27,9 +27,8 @@ from deaps.probing.examples import Windows
 from deaps.probing.features import read_features
 from deaps.probing.plan import Plan
 from deaps.probing.representations import FeatureFile
-from deaps.training.checkpoints import encoder_step
 from deaps.training.metrics import read_metrics
-from deaps.training.run_folder import Run
+from deaps.training.run_folder import Run, encoder_step
 from storage.window_store import WindowStore
 
 P = ParamSpec("P")

@@ -21,6 +21,8 @@ from storage.schema import FS, WINDOW_SAMPLES
 if TYPE_CHECKING:
     from torch import nn
 
+    from storage.snapshot import Chain
+
 CONTRACT_KEY = "contract"
 VECTOR_KEY = "test_vector"
 TOLERANCE = 1e-5
@@ -34,6 +36,9 @@ CHAIN = (
     "gaps bridged; resampled to 100 Hz by scipy.signal.resample_poly; Butterworth high-pass "
     "forward and backward; cut into windows from the start"
 )
+_FILTER = ("highpass_hz", "highpass_order", "fix_polarity")
+"""Settings of the signal chain that an encoder depends on."""
+
 _BEAT_WIDTH_S = 0.012
 _BEATS_S = np.arange(0.4, 10, 0.83)
 
@@ -69,25 +74,30 @@ class Contract(BaseModel):
     synthetic: bool | None = None
     """Whether it saw synthetic data; None if that was not recorded."""
 
+    others: tuple[dict[str, Any], ...] = ()
+    """Filters of further windows that it was trained on; empty unless chains were mixed."""
+
     @classmethod
-    def of_snapshot(
+    def of_windows(
         cls,
-        settings: Mapping[str, Any],
+        chains: Sequence[Chain],
         *,
+        leads: Mapping[str, Any],
         channels: Mapping[str, tuple[str, ...]],
-        algorithms: tuple[int, ...],
         normalise: Normalisation,
         trained_on: str | None,
         synthetic: bool | None,
     ) -> Contract:
-        """Return the contract of an encoder trained on a snapshot with these settings."""
-        signal = settings["signal"]
+        """Return the contract of an encoder trained on windows of these chains.
+
+        ``leads`` are the settings by which the lead of a file is chosen.
+        """
+        filters = [{key: chain.settings["signal"][key] for key in _FILTER} for chain in chains]
         return cls(
-            algorithms=algorithms,
-            highpass_hz=signal["highpass_hz"],
-            highpass_order=signal["highpass_order"],
-            fix_polarity=signal["fix_polarity"],
-            leads=(*signal["channels"], *signal.get("channels_add", ())),
+            **filters[0],
+            algorithms=tuple(sorted({chain.version for chain in chains})),
+            others=tuple(other for other in filters[1:] if other != filters[0]),
+            leads=(*leads["channels"], *leads.get("channels_add", ())),
             channels=dict(channels),
             normalise=normalise,
             trained_on=trained_on,
@@ -106,30 +116,23 @@ class Contract(BaseModel):
             phrases.append(f"the signal chain is {CHAIN!r}, not {self.chain!r}")
         return phrases
 
-    def contradictions(self, settings: Mapping[str, Any], algorithms: Collection[int]) -> list[str]:
+    def contradictions(self, chain: Chain) -> list[str]:
         """Return what in the chain that made windows contradicts it, a phrase each.
 
         Leads are no matter of contradiction: a user's own recordings may name the same lead
         otherwise. Nor is the normalisation: windows are normalised when they are read.
-
-        Parameters
-        ----------
-        settings
-            Of a snapshot.
-        algorithms
-            Versions of the signal chain that made the windows.
         """
-        signal = settings["signal"]
-        others = [
+        signal = {key: chain.settings["signal"][key] for key in _FILTER}
+        unlike = [
             f"signal.{key} is {signal[key]}, not {getattr(self, key)}"
-            for key in ("highpass_hz", "highpass_order", "fix_polarity")
-            if signal[key] != getattr(self, key)
+            for key in _FILTER
+            if signal[key] != getattr(self, key) and signal not in self.others
         ]
-        if unlike := sorted(set(algorithms) - set(self.algorithms)):
-            others.append(
-                f"the signal chain's version is {_listed(unlike)}, not {_listed(self.algorithms)}"
+        if chain.version not in self.algorithms:
+            unlike.append(
+                f"the signal chain's version is {chain.version}, not {_listed(self.algorithms)}"
             )
-        return others + self.unserved()
+        return unlike + self.unserved()
 
 
 def _listed(versions: Collection[int]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -24,11 +23,11 @@ from deaps.models.contract import (
     miss,
 )
 from deaps.models.encoder import Encoder
-from deaps.models.hub import HUB_PREFIX, WEIGHTS_NAME, fetch_from_hub
+from deaps.models.hub import HUB_PREFIX, SHIPPED, WEIGHTS_NAME, fetch_from_hub
 from deaps.models.network import Network
 from storage.config import Normalisation
 from storage.errors import DeapsError
-from storage.snapshot import open_index, read_algorithms, read_snapshot
+from storage.snapshot import Chain, open_index, read_chains, read_snapshot
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -43,9 +42,6 @@ _LENGTH_BYTES = 8
 _METADATA, _DIGEST = "__metadata__", "sha256"
 
 _NORMALISATIONS = TypeAdapter[Normalisation](Normalisation)
-
-SHIPPED = Path(__file__).parent / "pretrained" / "deaps-open"
-"""The folder of the encoder that comes with the package."""
 
 
 class EncoderFileError(DeapsError):
@@ -72,10 +68,10 @@ def contract_of(run: Run, trained_on: TrainedOn) -> Contract:
     with open_index(run.index) as index:
         settings = read_snapshot(index).settings
         windows = trained_on.windows_in(index)
-    return Contract.of_snapshot(
-        settings,
+    return Contract.of_windows(
+        windows.chains,
+        leads=settings["signal"],
         channels=windows.channels,
-        algorithms=windows.algorithms,
         normalise=run.plan.normalise,
         trained_on=trained_on.digest,
         synthetic=trained_on.synthetic,
@@ -237,12 +233,8 @@ def normalisation_of(path: Path | str | None = None) -> Normalisation:
         ) from None
 
 
-def require_chain(
-    path: Path | str | None, settings: Mapping[str, Any], algorithms: Collection[int]
-) -> None:
-    """Check that windows made with a snapshot's settings are what an encoder expects.
-
-    ``algorithms`` are the versions of the signal chain that made the windows.
+def require_chain(path: Path | str | None, chain: Chain) -> None:
+    """Check that windows made by a chain are what an encoder expects.
 
     Raises
     ------
@@ -251,7 +243,7 @@ def require_chain(
     """
     file = encoder_file(path)
     contract = read_contract(file)
-    found = contract.contradictions(settings, algorithms) if contract else []
+    found = contract.contradictions(chain) if contract else []
     if found:
         raise EncoderFileError(
             f"{file} was trained on other windows: {'; '.join(found)}. "
@@ -260,10 +252,14 @@ def require_chain(
 
 
 def require_chain_of_store(
-    path: Path | str | None, index: DuckDBPyConnection, dataset: str | None = None
+    path: Path | str | None, index: DuckDBPyConnection, condition: str = "true", **values: object
 ) -> None:
-    """Check that the windows of a store, or of a data set in it, are what an encoder expects."""
-    require_chain(path, read_snapshot(index).settings, read_algorithms(index, dataset))
+    """Check that windows of a store are what an encoder expects, each by its own settings.
+
+    ``condition`` in SQL chooses recordings, all by default.
+    """
+    for chain in read_chains(index, condition, **values):
+        require_chain(path, chain)
 
 
 def load_encoder(path: Path | str | None = None) -> Network:

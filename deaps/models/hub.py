@@ -10,6 +10,8 @@ from storage.packages import require_extra
 
 HUB_PREFIX = "hf://"
 WEIGHTS_NAME = "model.safetensors"
+SHIPPED = Path(__file__).parent / "pretrained" / "deaps-open"
+"""The folder of the encoder that comes with the package."""
 
 _NAME = re.compile(r"hf://([\w.-]+/[\w.-]+)(?:@([\w./-]+))?")
 

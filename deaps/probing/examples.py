@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,21 +13,45 @@ Strings = NDArray[np.str_]
 Integers = NDArray[np.integer]
 
 
+_ROW_STEP = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number with bits all over: rows of one recording get keys far apart."""
+
+
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Windows in the store, each (m,)."""
+    """Windows in the store, each (m,).
+
+    ``recording_id`` is a number in one index, by which windows are read; an index that is built
+    anew may give it to another recording. ``content`` is the beginning of the recording's digest,
+    which stays: whatever is kept on disk knows windows by it.
+    """
 
     recording_id: NDArray[np.int32]
     row: NDArray[np.int32]
+    content: NDArray[np.uint64]
 
     @property
-    def key(self) -> NDArray[np.int64]:
-        """One number for each window, in the order of recording and row."""
-        return (self.recording_id.astype(np.int64) << 32) | self.row
+    def key(self) -> NDArray[np.uint64]:
+        """One number for each window, of its recording's content and its row."""
+        return self.content + self.row.astype(np.uint64) * _ROW_STEP
+
+    def digest(self) -> str:
+        """Return a digest of all windows, whatever their order and their recordings' numbers."""
+        return hashlib.sha256(np.sort(self.key).astype("<u8").tobytes()).hexdigest()
 
     def at(self, places: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Windows:
         """Return some of the windows."""
-        return Windows(self.recording_id[places], self.row[places])
+        return Windows(self.recording_id[places], self.row[places], self.content[places])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Windows]) -> Windows:
+        """Return the windows of several, one after the other."""
+        return cls(
+            *(
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ("recording_id", "row", "content")
+            )
+        )
 
     def __len__(self) -> int:
         return len(self.row)

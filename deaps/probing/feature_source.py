@@ -20,11 +20,15 @@ from deaps.models.encoder import Encoder
 from deaps.models.encoder_file import encoder_file, load_encoder, normalisation_of
 from storage.config import Normalisation
 from storage.digest import digest_of, file_sha256
+from storage.packages import installed_versions
 
 _VERSION = 1
 """Raised when the same source would give other features than before."""
 
 _DEFAULTS = EncoderSettings()
+
+_PACKAGES = {"classical": ("neurokit2", "scipy"), "rr": ("sleepecg",)}
+"""Whose versions change features that no encoder makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,9 @@ class FeatureSource:
         """Return a digest of all that the features depend on, beside the windows."""
         # Chunks change no feature, and with the defaults the digest is that of earlier versions.
         changed = self.settings.model_dump(exclude={"chunk"}, exclude_defaults=True)
-        parts = [changed] if changed else []
+        parts: list[object] = [changed] if changed else []
+        if self.kind in _PACKAGES:
+            parts.append(installed_versions(_PACKAGES[self.kind]))
         return digest_of(
             _VERSION, self.kind, self.normalise, self.encoder_sha256, self.seed, *parts
         )

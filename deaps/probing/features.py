@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from deaps.embed import embedding_table
 from deaps.probing.examples import Windows
 from storage.atomic import replacing
 from storage.digest import file_sha256
@@ -26,7 +25,7 @@ class FeatureFileError(DeapsError):
 class FeatureTable:
     """Windows by ascending key, with their features, (m, d)."""
 
-    key: NDArray[np.int64]
+    key: NDArray[np.uint64]
     features: NDArray[np.float32]
 
     def of(self, windows: Windows) -> NDArray[np.float32]:
@@ -48,7 +47,7 @@ def write_features(path: Path, windows: Windows, features: NDArray[np.float32]) 
     """Write the features of windows, (m, d), and then their digest, without which they are none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
-        pq.write_table(embedding_table(windows.recording_id, windows.row, features), temporary)
+        pq.write_table(feature_table(windows, features), temporary)
         digest = file_sha256(temporary)
     with replacing(_digest_path(path)) as temporary:
         temporary.write_text(f"{digest}\n", encoding="ascii")
@@ -71,12 +70,27 @@ def read_features(path: Path) -> FeatureTable:
     if _noted_digest(path) != hashlib.sha256(content).hexdigest():
         raise FeatureFileError(f"{path} is damaged; run deaps evaluate again, which makes it anew")
     table = pq.read_table(pa.BufferReader(content))
-    ids, rows = (table[name].to_numpy() for name in ("recording_id", "row"))
-    values = table["embedding"].combine_chunks().flatten()
-    features = values.to_numpy(zero_copy_only=False).reshape(len(ids), -1)
-    key = Windows(ids, rows).key
+    contents, rows = (table[name].to_numpy() for name in ("content", "row"))
+    values = table["features"].combine_chunks().flatten()
+    features = values.to_numpy(zero_copy_only=False).reshape(len(rows), -1)
+    key = Windows(np.zeros(len(rows), np.int32), rows, contents).key
     order = np.argsort(key)
     return FeatureTable(key[order], features[order])
+
+
+def feature_table(windows: Windows, features: NDArray[np.float32]) -> pa.Table:
+    """Return features beside their windows: the beginning of the recording's digest, and the row.
+
+    Numbers of recordings are of one index, and an index may be built anew.
+    """
+    values = pa.array(np.ascontiguousarray(features).reshape(-1))
+    return pa.table(
+        {
+            "content": pa.array(windows.content, pa.uint64()),
+            "row": pa.array(windows.row, pa.int32()),
+            "features": pa.FixedSizeListArray.from_arrays(values, features.shape[1]),
+        }
+    )
 
 
 def _digest_path(path: Path) -> Path:

@@ -19,6 +19,7 @@ class NotRunError(DeapsError):
 
 SELECTION = """
     SELECT w.recording_id, w."row", r.dataset || '/' || r.subject AS subject,
+           ('0x' || coalesce(r.digest, r.file_sha256)[:16])::UBIGINT AS windows_content,
            coalesce(s.content, '') AS content, w.quality::VARCHAR AS quality,
            CASE WHEN coalesce(w.rhythm_share, 1) = 1 THEN w.rhythm::VARCHAR END AS rhythm,
            r.sex, r.label, r.split,
@@ -111,7 +112,11 @@ def recording_examples(
 
 
 def _windows(columns: Columns) -> Windows:
-    return Windows(columns["recording_id"].astype(np.int32), columns["row"].astype(np.int32))
+    return Windows(
+        columns["recording_id"].astype(np.int32),
+        columns["row"].astype(np.int32),
+        columns["windows_content"].astype(np.uint64),
+    )
 
 
 def joined(first: Examples, second: Examples) -> Examples:
@@ -121,9 +126,6 @@ def joined(first: Examples, second: Examples) -> Examples:
         np.concatenate([first.subjects, second.subjects]),
         np.concatenate([first.contents, second.contents]),
         np.concatenate([first.sides, second.sides]),
-        Windows(
-            np.concatenate([first.windows.recording_id, second.windows.recording_id]),
-            np.concatenate([first.windows.row, second.windows.row]),
-        ),
+        Windows.joined([first.windows, second.windows]),
         np.concatenate([first.owner, second.owner + len(first)]),
     )

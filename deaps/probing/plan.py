@@ -181,9 +181,12 @@ def majority_class(examples: Examples, fold: Fold) -> int:
 
 def windows_of(plans: Iterable[Plan]) -> Windows:
     """Return every window behind some benchmarks once, by recording and row."""
-    keys = [plan.examples.windows.key for plan in plans]
-    unique = np.unique(np.concatenate(keys)) if keys else np.zeros(0, np.int64)
-    return Windows((unique >> 32).astype(np.int32), (unique & 0xFFFFFFFF).astype(np.int32))
+    parts = [plan.examples.windows for plan in plans]
+    if not parts:
+        return Windows(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.uint64))
+    every = Windows.joined(parts)
+    place = (every.recording_id.astype(np.int64) << 32) | every.row
+    return every.at(np.unique(place, return_index=True)[1])
 
 
 def _tested(folds: Sequence[Fold]) -> NDArray[np.int64]:

@@ -16,8 +16,7 @@ from deaps.models.encoder import WIDTH
 from deaps.probing.examples import Windows
 from deaps.probing.feature_source import FeatureSource
 from deaps.probing.features import has_features
-from deaps.training.checkpoints import encoder_digests, encoder_path
-from deaps.training.run_folder import Run
+from deaps.training.run_folder import Run, encoder_digests, encoder_path
 from storage.digest import digest_of
 from storage.errors import DeapsError
 
@@ -44,10 +43,10 @@ class FeatureFile:
 def floor_files(
     store: Path, floors: Iterable[FeatureSource], windows: Windows, snapshot_id: str
 ) -> Iterator[FeatureFile]:
-    """Yield the floors' files; their folder is shared by all snapshots, so the name tells which."""
-    selection = digest_of(snapshot_id, digest_of(windows.key.tolist()))
+    """Yield the floors' files, named by the windows' own content and by what is made of them."""
     for source in floors:
-        path = store / FLOORS_FOLDER / f"{source.kind}-{_digest(source, selection)}.parquet"
+        digest = _digest(source, windows, snapshot_id)
+        path = store / FLOORS_FOLDER / f"{source.kind}-{digest}.parquet"
         seed = source.seed if source.kind == "random" else None
         yield FeatureFile(source.kind, seed, None, source, path)
 
@@ -56,7 +55,7 @@ def run_files(
     finished: FinishedRun, windows: Windows, *, every_step: bool
 ) -> Iterator[FeatureFile]:
     """Yield the file of a run's last encoder and, with ``every_step``, those of earlier ones."""
-    run, selection = finished.run, digest_of(windows.key.tolist())
+    run = finished.run
     digests = _encoder_digests(run)
     last = max(digests)
     for step, sha256 in digests.items():
@@ -64,9 +63,8 @@ def run_files(
             continue
         encoder = encoder_path(run.folder, step)
         source = FeatureSource("encoder", run.plan.normalise, encoder, sha256=sha256)
-        path = (
-            run.folder / FEATURES_FOLDER / f"step-{step:08d}-{_digest(source, selection)}.parquet"
-        )
+        digest = _digest(source, windows, run.snapshot_id)
+        path = run.folder / FEATURES_FOLDER / f"step-{step:08d}-{digest}.parquet"
         at = None if step == last else step
         yield FeatureFile(*finished.trained.key, at, source, path)
 
@@ -82,8 +80,13 @@ def _encoder_digests(run: Run) -> dict[int, str]:
     return dict(sorted(digests.items()))
 
 
-def _digest(source: FeatureSource, selection: str) -> str:
-    return digest_of(source.digest(), selection)[:_NAME_LENGTH]
+def _digest(source: FeatureSource, windows: Windows, snapshot_id: str) -> str:
+    """Return the name of features: what makes them, the windows, and what windows are scaled by.
+
+    Mean and deviation of a data set are those of all its recordings in one snapshot.
+    """
+    scaled_by = [snapshot_id] if source.normalise == "dataset" else []
+    return digest_of(source.digest(), windows.digest(), *scaled_by)[:_NAME_LENGTH]
 
 
 def missing_features(files: Sequence[FeatureFile]) -> list[FeatureFile]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from deaps.data_part import condition_of, require_parts
 from storage.errors import DeapsError
 from storage.schema import WINDOW_S, Quality, Status
-from storage.snapshot import open_index, sql_literal
+from storage.snapshot import open_index, read_chain, sql_literal
 
 if TYPE_CHECKING:
     from deaps.config import SamplingSettings
@@ -92,6 +92,8 @@ def load_pool(index: Path | str, settings: SamplingSettings) -> WindowPool:
         chosen = f"status = {sql_literal(Status.OK)}"
         if settings.datasets:
             chosen += f" AND ({condition_of(settings.datasets)})"
+        if not settings.mixed_chains:
+            read_chain(connection, chosen)
         recordings = connection.execute(_RECORDINGS.format(chosen=chosen)).fetchnumpy()
         # Several threads deliver the table's parts in any order (DuckDB 2.0), and ORDER BY takes
         # twice the memory; one thread keeps the publisher's order, which is the one wanted.

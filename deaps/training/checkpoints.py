@@ -13,7 +13,7 @@ import io
 import json
 import pickle
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,6 @@ from storage.digest import file_sha256
 from storage.errors import DeapsError
 from storage.layout import CHECKPOINTS_FOLDER
 
-ENCODERS = "encoders"
-_NOTE_SUFFIX = ".sha256"
 _WEIGHTS, _STATE, _ABOUT = "weights.safetensors", "state.pt", "checkpoint.json"
 
 
@@ -141,36 +139,6 @@ def save_encoder(path: Path, encoder: nn.Module, about: dict[str, str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
         temporary.write_bytes(encoder_bytes(_plain_weights(encoder), about))
-
-
-def encoder_path(run: Path, step: int) -> Path:
-    """Return where a run keeps the encoder of one step."""
-    return run / ENCODERS / f"step-{step:08d}.safetensors"
-
-
-def encoder_files(run: Path) -> Iterator[tuple[int, Path]]:
-    """Yield the steps and files of a run's encoders, in order."""
-    for path in sorted((run / ENCODERS).glob("step-*.safetensors")):
-        yield encoder_step(path), path
-
-
-def encoder_digests(run: Path) -> dict[int, str]:
-    """Return the SHA-256 of a run's encoders by step, also where a note stands for the weights."""
-    notes = (run / ENCODERS).glob(f"step-*{_NOTE_SUFFIX}")
-    noted = {encoder_step(path): path.read_text(encoding="ascii").strip() for path in notes}
-    return noted | {step: file_sha256(path) for step, path in encoder_files(run)}
-
-
-def note_encoder(run: Path, step: int, sha256: str) -> None:
-    """Write the digest of an encoder whose weights are not here."""
-    path = encoder_path(run, step).with_suffix(_NOTE_SUFFIX)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{sha256}\n", encoding="ascii")
-
-
-def encoder_step(path: Path) -> int:
-    """Return the step that an encoder's file is named after."""
-    return int(path.stem.removeprefix("step-"))
 
 
 def _read(folder: Path) -> tuple[About, dict[str, Tensor], dict[str, Any]]:

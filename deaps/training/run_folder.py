@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +30,10 @@ from storage.packages import code_version
 from storage.snapshot import open_index, read_snapshot
 
 CONFIG_NAME = "config.toml"
+_ENCODERS, _NOTE_SUFFIX = "encoders", ".sha256"
+TRAINING_VERSION = 1
+"""Raise this when the same plan would be trained otherwise: it is part of a run's name."""
+
 _DIGEST_LENGTH = 10
 
 
@@ -66,6 +70,10 @@ class TrainingPlan:
         """Return what of the plan names a run: all that changes what is learned."""
         values = self.as_dict()
         del values["training"]["last_encoder_only"]
+        if not self.sampling.mixed_chains:
+            del values["sampling"]["mixed_chains"]
+        if TRAINING_VERSION > 1:
+            values["version"] = TRAINING_VERSION
         if not self.model.own:  # runs from before there was such a table keep their names
             del values["model"]["own"]
         return values
@@ -176,6 +184,36 @@ def read_end(folder: Path) -> dict[str, Any]:
     """
     fields: dict[str, Any] = json.loads((folder / RUN_NAME).read_bytes())
     return fields
+
+
+def encoder_path(run: Path, step: int) -> Path:
+    """Return where a run keeps the encoder of one step."""
+    return run / _ENCODERS / f"step-{step:08d}.safetensors"
+
+
+def encoder_files(run: Path) -> Iterator[tuple[int, Path]]:
+    """Yield the steps and files of a run's encoders, in order."""
+    for path in sorted((run / _ENCODERS).glob("step-*.safetensors")):
+        yield encoder_step(path), path
+
+
+def encoder_digests(run: Path) -> dict[int, str]:
+    """Return the SHA-256 of a run's encoders by step, also where a note stands for the weights."""
+    notes = (run / _ENCODERS).glob(f"step-*{_NOTE_SUFFIX}")
+    noted = {encoder_step(path): path.read_text(encoding="ascii").strip() for path in notes}
+    return noted | {step: file_sha256(path) for step, path in encoder_files(run)}
+
+
+def note_encoder(run: Path, step: int, sha256: str) -> None:
+    """Write the digest of an encoder whose weights are not here."""
+    path = encoder_path(run, step).with_suffix(_NOTE_SUFFIX)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{sha256}\n", encoding="ascii")
+
+
+def encoder_step(path: Path) -> int:
+    """Return the step that an encoder's file is named after."""
+    return int(path.stem.removeprefix("step-"))
 
 
 def to_toml(values: Mapping[str, Any]) -> str:

@@ -25,7 +25,7 @@ from deaps.sampling.window_pool import NotEnoughDataError, load_pool
 from deaps.training.run_folder import Run, TrainingPlan
 from storage.atomic import replacing
 from storage.digest import digest_of
-from storage.snapshot import open_index
+from storage.snapshot import Chain, open_index, read_chains
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -48,7 +48,7 @@ SELECT person, content, synthetic FROM named JOIN datasets USING (dataset) WHERE
 """
 _WINDOWS_SEEN = """
 SELECT dataset, coalesce(list(DISTINCT channel ORDER BY channel) FILTER (channel IS NOT NULL), []),
-       list(DISTINCT coalesce(algorithm_version, 1))
+       list(recording_id)
 FROM named WHERE status = 'ok' AND person IN (SELECT unnest($subjects::VARCHAR[]))
   AND (content = '' OR content IN (SELECT unnest($recordings::VARCHAR[])))
 GROUP BY dataset ORDER BY dataset
@@ -56,12 +56,12 @@ GROUP BY dataset ORDER BY dataset
 
 
 class WindowsSeen(NamedTuple):
-    """How the windows of a training were made, beside the settings of its snapshot."""
+    """How the windows of a training were made."""
 
     channels: dict[str, tuple[str, ...]]
     """Labels of the leads that were read, by data set."""
-    algorithms: tuple[int, ...]
-    """Versions of the signal chain."""
+    chains: list[Chain]
+    """Settings and versions of the signal chain, that of most recordings first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,9 @@ class TrainedOn:
         names = {"subjects": [*self.subjects], "recordings": [*self.recordings]}
         rows = index.execute(_NAMED + _WINDOWS_SEEN, names).fetchall()
         channels = {dataset: tuple(read) for dataset, read, _ in rows}
-        algorithms = {version for *_, versions in rows for version in versions}
-        return WindowsSeen(channels, tuple(sorted(algorithms)))
+        ids = [number for *_, numbers in rows for number in numbers]
+        chains = read_chains(index, "list_contains($ids, recording_id)", ids=ids)
+        return WindowsSeen(channels, chains)
 
     @property
     def digest(self) -> str:

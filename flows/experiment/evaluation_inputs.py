@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from deaps.evaluation import DatasetLabels
 from deaps.experiment import FinishedRun
 from deaps.models.encoder_file import EncoderFileError, encoder_file, require_chain_of_store
@@ -28,6 +30,7 @@ from flows.config import Settings
 from flows.experiment.state import ExperimentState
 from preprocessing.datasets import DATASETS
 from storage.errors import DeapsError
+from storage.snapshot import read_chain
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -71,6 +74,9 @@ def read_inputs(
     """Return what an evaluation of the finished runs compares."""
     guarded, not_run = guarded_plans(state, index, labels)
     windows = windows_of(guarded.plans.values())
+    if not state.settings.sampling.mixed_chains:
+        used = np.unique(windows.recording_id).tolist()
+        read_chain(index, "list_contains($used, recording_id)", used=used)
     files = list_features(state, windows)
     wanted = wanted_answers(state, files, guarded.plans)
     return EvaluationInputs(state, labels, guarded, not_run, windows, files, wanted)

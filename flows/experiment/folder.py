@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import inspect
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from deaps.benchmark_registry import OTHER_BENCHMARKS
@@ -14,25 +15,58 @@ from deaps.evaluation import (
     TrainedRun,
     write_evaluation,
 )
+from deaps.models.hub import SHIPPED, WEIGHTS_NAME
 from flows.config import Settings
-from storage.digest import digest_of
+from storage.digest import digest_of, file_sha256
 from storage.index.results import write_results
 from storage.layout import REPORTS_FOLDER, RESULTS_NAME
 
-_VERSION = 2
+_VERSION = 3
 """Raised when the same runs would give another evaluation."""
 
 _ID_LENGTH = 12
 
 
-def evaluation_id(settings: Settings, snapshot_id: str, runs: Iterable[str]) -> str:
-    """Return the name of the evaluation of some runs on a snapshot with these settings."""
+def evaluation_id(settings: Settings, snapshot: str, runs: Mapping[str, str]) -> str:
+    """Return the name of an evaluation: a digest of the content of all that it depends on.
+
+    Parameters
+    ----------
+    snapshot
+        Digest of recordings and cohort tables.
+    runs
+        Digest of the encoders of each run, by the run's name.
+    """
     sections = settings.model_dump(
-        mode="json", include={"store": {"normalise"}, "experiment": True, "benchmarks": True}
+        mode="json",
+        include={
+            "store": {"normalise"},
+            "encoder": True,
+            "experiment": True,
+            "benchmarks": True,
+            "training": {"seed"},
+            "sampling": {"datasets"},
+        },
     )
-    # Without benchmarks of other packages, the name is what it was before there could be any.
-    others = [sorted(names)] if (names := OTHER_BENCHMARKS.all()) else []
-    return digest_of(_VERSION, snapshot_id, sorted(runs), sections, *others)[:_ID_LENGTH]
+    split = settings.benchmarks.sleep_split
+    sections["benchmarks"]["sleep_split"] = _content(split)
+    others = {name: _source_digest(each) for name, each in sorted(OTHER_BENCHMARKS.all().items())}
+    shipped = file_sha256(SHIPPED / WEIGHTS_NAME) if settings.experiment.shipped else None
+    parts = (_VERSION, snapshot, dict(runs), sections, others, shipped)
+    return digest_of(*parts)[:_ID_LENGTH]
+
+
+def _content(path: Path | None) -> str | None:
+    """Return the digest of a file that a setting names; reading it says what is wrong with it."""
+    return file_sha256(path) if path is not None and path.is_file() else None
+
+
+def _source_digest(benchmark: object) -> str:
+    """Return the digest of the file in which another package's benchmark is written."""
+    try:
+        return file_sha256(inspect.getfile(type(benchmark)))
+    except (OSError, TypeError):  # written at a prompt
+        return ""
 
 
 def evaluation_folder(store: Path, name: str) -> Path:

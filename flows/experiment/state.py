@@ -9,13 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deaps.experiment import Experiment, FinishedRun, RunKey
-from deaps.training.run_folder import Run, open_run, run_path
+from deaps.training.run_folder import Run, encoder_digests, open_run, run_path
 from flows.config import Settings
 from flows.experiment.folder import evaluation_folder, evaluation_id, is_complete
 from flows.experiment.plan import plan_experiment
+from storage.digest import digest_of
 from storage.errors import DeapsError
 from storage.layout import RUN_NAME
 from storage.snapshot import open_index, read_snapshot
+
+_COHORT = "SELECT s::VARCHAR FROM subjects s ORDER BY ALL"
+_LABELS = "SELECT dataset, label_source, synthetic FROM datasets ORDER BY ALL"
 
 
 class NothingTrainedError(DeapsError):
@@ -33,12 +37,17 @@ class ExperimentState:
     """Finished runs, by what they train and their seed."""
     missing: tuple[str, ...]
     """What is not trained, a sentence each."""
+    cohort: str = ""
+    """Digest of the cohorts' tables in the index, which are no part of the snapshot's id."""
 
     @property
     def name(self) -> str:
         """Name of the evaluation of these runs."""
-        runs = [run.name for run in self.runs.values()]
-        return evaluation_id(self.settings, self.snapshot_id, runs)
+        runs = {
+            run.name: digest_of(sorted(encoder_digests(run.folder).items()))
+            for run in self.runs.values()
+        }
+        return evaluation_id(self.settings, digest_of(self.snapshot_id, self.cohort), runs)
 
     @property
     def finished(self) -> list[FinishedRun]:
@@ -88,6 +97,7 @@ def load_state(settings: Settings) -> ExperimentState:
     store = settings.store.root
     with open_index(store) as index:
         snapshot_id = read_snapshot(index).snapshot_id
+        cohort = digest_of(index.execute(_COHORT).fetchall(), index.execute(_LABELS).fetchall())
     runs, missing = {}, []
     for trained in experiment.trained:
         folder = run_path(store, trained.plan, snapshot_id)
@@ -96,4 +106,4 @@ def load_state(settings: Settings) -> ExperimentState:
         else:
             seed = trained.key.seed
             missing.append(f"{trained.label}, seed {seed}: not trained (run {folder.name})")
-    return ExperimentState(settings, experiment, snapshot_id, runs, tuple(missing))
+    return ExperimentState(settings, experiment, snapshot_id, runs, tuple(missing), cohort)

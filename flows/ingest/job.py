@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from preprocessing.channels import ANY_ECG, MATCHING_VERSION, canonical, sounds_like_ecg
-from preprocessing.config import ALGORITHM_VERSION, QualitySettings, SignalSettings
+from preprocessing.config import QualitySettings, SignalSettings, versions_of
 from preprocessing.datasets import DataSet
 from preprocessing.plausibility import DEFAULT_READING_BYTES
+from preprocessing.recording import FoundRecording
 from storage.digest import digest_of
 from storage.schema import SCHEMA_VERSION, SourceFile
 
@@ -44,16 +45,20 @@ class Job:
             "quality": self.quality.model_dump(mode="json"),
         }
 
-    def settings_digest(self) -> str:
-        """Return the digest of those settings, of the algorithm's and of the schema's version."""
-        return digest_of(self.settings(), ALGORITHM_VERSION, SCHEMA_VERSION)
+    def versions(self, recording: FoundRecording) -> str:
+        """Return the versions of all that makes the windows of a recording."""
+        return versions_of(self.reader.version, recording.files[0][0])
 
-    def channel_digest(self) -> str:
+    def settings_digest(self, versions: str) -> str:
+        """Return the digest of those settings, of ``versions`` and of the schema's version."""
+        return digest_of(self.settings(), versions, SCHEMA_VERSION)
+
+    def channel_digest(self, versions: str) -> str:
         """Return the digest for a recording without an ECG channel: labels are part of it, too.
 
         So more labels redo such recordings, and no others.
         """
-        return digest_of(self.settings_digest(), self.signal.labels(), MATCHING_VERSION)
+        return digest_of(self.settings_digest(versions), self.signal.labels(), MATCHING_VERSION)
 
     def is_label(self, channel: str) -> bool:
         """Return whether a lead of this name would be read."""

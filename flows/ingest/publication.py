@@ -60,7 +60,18 @@ def publish_scan(
         settings=result_settings(settings),
         scorings={**scored, **(scorings or {})},
         subjects=subjects,
+        chains=_chains(scanned),
     )
+
+
+def _chains(scanned: Scan) -> dict[str, dict[str, Any]]:
+    """Return the settings of all recordings: those of now, and those of published ones."""
+    chains = dict(scanned.published.chains) if scanned.published else {}
+    for dataset in scanned.datasets:
+        job = dataset.job
+        versions = {job.versions(recording) for recording in dataset.recordings.values()}
+        chains |= {job.settings_digest(version): job.settings() for version in versions}
+    return chains
 
 
 def read_tables(dataset: DatasetScan) -> CohortTables:

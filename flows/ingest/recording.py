@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 import time
 from collections.abc import Iterable
@@ -16,7 +17,6 @@ from flows.ingest.reasons import reason
 from flows.ingest.scoring import add_scoring
 from preprocessing.chain import ProcessedRecording, process
 from preprocessing.channels import LIST_CHANNELS, NO_CHANNEL, canonical
-from preprocessing.config import ALGORITHM_VERSION
 from preprocessing.plausibility import check_recording, reading_memory
 from preprocessing.recording import FoundRecording, RawRecording, UnreadableRecordingError
 from storage.digest import digest_of, file_sha256
@@ -66,14 +66,15 @@ def preprocess_recording(job: Job, recording: FoundRecording) -> RecordingRow:
     A recording that cannot be read is quarantined with the reason; an error of writing is
     raised, because it is about the store and not about the recording.
     """
+    versions = job.versions(recording)
     row = RecordingRow(
         dataset=recording.dataset,
         name=recording.name,
         subject=recording.subject,
         visit=recording.visit,
         status=Status.OK,
-        settings_digest=job.settings_digest(),
-        algorithm_version=ALGORITHM_VERSION,
+        settings_digest=job.settings_digest(versions),
+        versions=versions,
     )
     try:
         row = replace(row, checked_at_ns=time.time_ns(), sources=_sources(job.root, recording))
@@ -86,7 +87,7 @@ def preprocess_recording(job: Job, recording: FoundRecording) -> RecordingRow:
         command = f"deaps channels {shlex.quote(printable(recording.files[0][0]))}"
         why = reason(error).replace(LIST_CHANNELS, command)
         if why.startswith(NO_CHANNEL) and job.reader.reads_channels:
-            row = replace(row, settings_digest=job.channel_digest())
+            row = replace(row, settings_digest=job.channel_digest(versions))
         return replace(row, status=Status.QUARANTINED, reason=why)
     return _write(job, row, processed)
 
@@ -172,7 +173,17 @@ def _describe(row: RecordingRow, raw: RawRecording, processed: ProcessedRecordin
         truncated=raw.truncated,
         notes=raw.notes,
         clock_s=raw.clock_s,
+        signal_digest=_signal_digest(raw),
     )
+
+
+def _signal_digest(raw: RawRecording) -> str | None:
+    """Return a digest of the lead as it was read; a constant one may be anybody's."""
+    if raw.signal.size == 0 or (raw.signal == raw.signal[0]).all():
+        return None
+    content = hashlib.sha256(f"{raw.fs:.6f}".encode())
+    content.update(np.ascontiguousarray(raw.signal).data)
+    return content.hexdigest()
 
 
 def _write(job: Job, row: RecordingRow, processed: ProcessedRecording) -> RecordingRow:

@@ -267,7 +267,8 @@ def _alone(job: Job, recording: FoundRecording, client: Client) -> ChunkResult:
             visit=recording.visit,
             status=Status.QUARANTINED,
             reason="worker died while reading it: out of memory, or a crash in a library",
-            settings_digest=job.settings_digest(),
+            settings_digest=job.settings_digest(job.versions(recording)),
+            versions=job.versions(recording),
         )
         return ChunkResult([row], 0.0)
     return result

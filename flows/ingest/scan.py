@@ -22,16 +22,17 @@ from typing import NamedTuple
 from flows.config import ConfigError, Settings, describe_data_roots
 from flows.ingest.job import Job, printable, stat_source
 from preprocessing.channels import ECG_ALIASES, NO_CHANNEL
+from preprocessing.config import SCORING_VERSION, TABLES_VERSION, changed_versions
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.walk import accounting_links
-from preprocessing.own_files.subject_table import TABLE_NAMES
+from preprocessing.own_files.subject_table import TABLE_NAMES, SubjectTableError
 from preprocessing.plausibility import reading_memory
 from preprocessing.recording import FoundRecording
 from preprocessing.subject_columns import check_column_name
 from storage.cycle_collector import cycle_collector_paused
 from storage.digest import digest_of
 from storage.index.published import PublishedSources, PublishedState, SourceStamp, load_published
-from storage.layout import index_path, resolve_root
+from storage.layout import index_path, resolve_root, window_path
 from storage.schema import SourceFile, SourceRole
 
 _AT_REST_NS = 2_000_000_000
@@ -46,9 +47,10 @@ class Why(StrEnum):
 
     NEW = "new"
     CHANGED = "source file changed"
-    SETTINGS = "settings or algorithm changed"
+    SETTINGS = "settings changed"
     CHANNELS = "names of ECG channels changed"
     LOST = "window file gone"
+    KEPT = "new; windows of a stopped run are kept"
     VERIFY = "to be verified"
     SCORING = "stages or events changed"
 
@@ -56,8 +58,9 @@ class Why(StrEnum):
 class Expected(NamedTuple):
     """What a published recording must agree with to be up to date."""
 
-    settings_digest: str
-    digest_without_channel: str
+    settings_digest: Callable[[str], str]
+    """By the versions of what makes its windows."""
+    digest_without_channel: Callable[[str], str]
     """Of a recording that was set aside because it has no ECG channel."""
     is_label: Callable[[str], bool]
     """Whether a lead of this name would be read."""
@@ -73,7 +76,7 @@ class DatasetScan:
 
     job: Job
     recordings: dict[str, FoundRecording] = field(default_factory=dict)
-    todo: dict[str, Why] = field(default_factory=dict)
+    todo: dict[str, str] = field(default_factory=dict)
     removed: tuple[str, ...] = ()
     tables_changed: bool = False
     fingerprint: str = ""
@@ -122,7 +125,7 @@ class Scan:
             (d.job, d.recordings[name])
             for d in self.datasets
             for name, why in d.todo.items()
-            if why is not Why.SCORING
+            if why != Why.SCORING
         ]
 
     def to_rescore(self) -> list[tuple[Job, list[tuple[FoundRecording, PublishedSources]]]]:
@@ -134,7 +137,7 @@ class Scan:
         return [
             (dataset.recordings[name], before[dataset.job.dataset, name])
             for name, why in dataset.todo.items()
-            if why is Why.SCORING
+            if why == Why.SCORING
         ]
 
 
@@ -259,18 +262,19 @@ def _scan_dataset(
     now = time.time_ns()
     with accounting_links(job.root, named_roots) as links:
         tables = _stat_tables(job)  # first: one that changes while it is read is read again
-        found = list(job.reader.find(job.root))
+        try:
+            found = list(job.reader.find(job.root))
+        except SubjectTableError as error:
+            return DatasetScan(job, problem=str(error) + _kept(published, job.dataset))
     found, n_links = without_links_to_others(job.root, found, links.links())
     recordings, n_renamed = by_distinct_name(map(_printable, found))
     warnings = tuple(map(printable, [*links.warnings(), *_name_warnings(n_links, n_renamed)]))
     published_sources = published.of_dataset(job.dataset) if published else {}
     if not recordings:
         # An unmounted disk looks like this; published recordings must not vanish with it.
-        n_published = len(published_sources)
-        kept = f"; its {n_published} published recordings are kept" if n_published else ""
-        problem = "; ".join([f"no recordings below {job.root}", *warnings]) + kept
-        return DatasetScan(job, problem=problem)
-    expected = Expected(job.settings_digest(), job.channel_digest(), cache(job.is_label))
+        problem = "; ".join([f"no recordings below {job.root}", *warnings])
+        return DatasetScan(job, problem=problem + _kept(published, job.dataset))
+    expected = Expected(cache(job.settings_digest), cache(job.channel_digest), cache(job.is_label))
     unseen = Why.VERIFY if verify else None
     todo = {
         name: why
@@ -280,7 +284,7 @@ def _scan_dataset(
     }
     # Warnings count as a table's content: another one is published, and without any nothing is new.
     # So do the columns that are asked for.
-    fingerprint = digest_of([*tables, *warnings, *columns])
+    fingerprint = digest_of(TABLES_VERSION, [*tables, *warnings, *columns])
     return DatasetScan(
         job=job,
         recordings=recordings,
@@ -292,6 +296,11 @@ def _scan_dataset(
         scanned_at_ns=now,
         warnings=warnings,
     )
+
+
+def _kept(published: PublishedState | None, dataset: str) -> str:
+    n_published = len(published.of_dataset(dataset)) if published else 0
+    return f"; its {n_published} published recordings are kept" if n_published else ""
 
 
 def without_links_to_others(
@@ -350,13 +359,18 @@ def _why(
     expected: Expected,
     recording: FoundRecording,
     published: PublishedSources | None,
-) -> Why | None:
+) -> str | None:
     if published is None:
-        return Why.NEW
+        return Why.KEPT if _has_windows(job.store, recording) else Why.NEW
+    versions = job.versions(recording)
+    is_remade = published.versions != versions
     if _lacks_channel(job, published):
-        if published.settings_digest != expected.digest_without_channel:
+        if published.settings_digest != expected.digest_without_channel(versions):
             return Why.CHANNELS
-    elif published.settings_digest != expected.settings_digest:
+    elif published.settings_digest != expected.settings_digest(versions):
+        if is_remade:
+            changed = changed_versions(published.versions, versions, job.reader.label)
+            return f"redone: {changed} changed"
         return Why.SETTINGS
     elif job.reader.reads_channels and not expected.is_label(published.channel or ECG_ALIASES[0]):
         return Why.CHANNELS
@@ -365,7 +379,14 @@ def _why(
     if not _window_file_exists(job.store, published):
         return Why.LOST
     is_scored = _sources_unchanged(job.root, recording, published, scoring=True)
-    return None if is_scored else Why.SCORING
+    is_newest = published.scoring_version == SCORING_VERSION or not published.n_windows
+    return None if is_scored and is_newest else Why.SCORING
+
+
+def _has_windows(store: Path, recording: FoundRecording) -> bool:
+    """Return whether a run that was stopped before it published has left windows of it."""
+    folder = (store / window_path(recording.dataset, recording.name, "0" * 8)).parent
+    return folder.is_dir() and any(folder.glob("*.parquet"))
 
 
 def _lacks_channel(job: Job, published: PublishedSources) -> bool:

@@ -9,14 +9,12 @@ from dataclasses import dataclass, replace
 
 from flows.ingest.job import Job, stat_source
 from flows.ingest.reasons import reason
+from preprocessing.config import SCORING_VERSION
 from preprocessing.plausibility import reading_memory
 from preprocessing.recording import FoundRecording
 from storage.digest import digest_of, file_sha256
 from storage.index.published import PublishedSources
 from storage.schema import RecordingRow, Scoring, SourceFile, SourceRole
-
-SCORING_VERSION = 1
-"""Raise this when the readers make other stages or events of unchanged files."""
 
 _ARRAYS = (
     "stage_start_s", "stage_duration_s", "stage", "old_stage", "event_start_s",
@@ -43,6 +41,7 @@ class Rescoring:
             scoring_notes=self.notes,
             sources=(*kept, *self.sources),
             checked_at_ns=self.checked_at_ns,
+            scoring_version=SCORING_VERSION,
         )
 
 
@@ -67,6 +66,7 @@ def add_scoring(
 
     A recording without windows has none; one whose scoring cannot be read keeps its windows.
     """
+    row = replace(row, scoring_version=SCORING_VERSION)
     if not row.n_windows or row.duration_s is None:
         return row, None
     scoring, notes = _read(job, recording, row.duration_s, truncated=row.truncated)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -12,9 +14,10 @@ from preprocessing.datasets.interface import DataSet
 from preprocessing.datasets.registry import register
 from preprocessing.datasets.walk import list_files, list_folders
 from preprocessing.datasets.wfdb_dataset import is_file, wfdb_records, with_rhythms
-from preprocessing.own_files.file_names import FileNames, same_file
+from preprocessing.own_files.file_names import FileNames
 from preprocessing.own_files.subject_table import (
     COLUMNS,
+    LAST_RESORTS,
     SYNONYMS,
     TABLE_NAMES,
     SubjectLine,
@@ -77,7 +80,7 @@ class Folder(DataSet):
             yield FoundRecording(
                 dataset=self.name,
                 name=path,
-                subject=line.subject or own_subject(path),
+                subject=unicodedata.normalize("NFC", line.subject or own_subject(path)),
                 visit=line.visit or 1,
                 files=(*files, *events),
             )
@@ -93,10 +96,12 @@ class Folder(DataSet):
     ) -> Scoring | None:
         """Return what ``events.csv`` says of the file, or else its own annotations."""
         from preprocessing.scoring.draft import to_scoring
-        from preprocessing.scoring.fitting import fit_to_signal
+        from preprocessing.scoring.fitting import fit_scoring
 
         draft = _scoring_draft(root, recording)
-        return None if draft is None else to_scoring(fit_to_signal(draft, duration_s))
+        if draft is None:
+            return None
+        return to_scoring(fit_scoring(draft, duration_s, truncated=truncated))
 
     def table_files(self, root: Path) -> list[Path]:
         """Return the tables of subjects and of events where they are there."""
@@ -125,7 +130,9 @@ class Folder(DataSet):
         if path is None:
             return {}, []
         recordings = _paths(root)
-        rows, warnings = read_values(path, wanted, ("file",), synonyms=SYNONYMS)
+        rows, warnings = read_values(
+            path, wanted, ("file",), synonyms=SYNONYMS, last_resorts=LAST_RESORTS
+        )
         names, lines = FileNames(recordings), self._subjects(root, recordings).lines
         keyed = []
         for row in rows:
@@ -177,27 +184,50 @@ def _event_warnings(root: Path) -> list[str]:
     if not (root / EVENTS_NAME).is_file():
         return []
     drafts, warnings = read_epoch_table(root / EVENTS_NAME)
-    paths = _paths(root)
-    others = drafts.keys() - set(paths)
-    unknown = [n for n in others if not any(same_file(n, path) for path in paths)]
-    if unknown:  # not quoted: where columns are out of place, they may be names of people
-        are = "name is no file" if len(unknown) == 1 else "names are no files"
-        warnings = [*warnings, f"{EVENTS_NAME}: {len(unknown):,} {are} here"]
+    names = FileNames(_paths(root))
+    n_meant = [len(names.meant(text, anywhere=False)) for text in drafts]
+    # Not quoted: where columns are out of place, they may be names of people.
+    if unknown := n_meant.count(0):
+        are = "name is no file" if unknown == 1 else "names are no files"
+        warnings = [*warnings, f"{EVENTS_NAME}: {unknown:,} {are} here"]
+    if ambiguous := sum(n > 1 for n in n_meant):
+        mean = "name means" if ambiguous == 1 else "names mean"
+        warnings = [
+            *warnings,
+            f"{EVENTS_NAME}: {ambiguous:,} {mean} more than one file: not used; write the path "
+            "with its ending",
+        ]
     return warnings
 
 
 def _scoring_draft(root: Path, recording: FoundRecording) -> ScoringDraft | None:
     from preprocessing.formats.edf_annotations import read_edf_annotations
     from preprocessing.formats.epoch_table import read_epoch_table
+    from preprocessing.scoring.draft import joined_drafts
 
     path = recording.files[0][0]
     if any(role is SourceRole.SCORING for _, role in recording.files):
         drafts, _ = read_epoch_table(root / EVENTS_NAME)
-        named = path if path in drafts else next((n for n in drafts if same_file(n, path)), None)
-        if named is not None:
-            return drafts[named]
+        stem = PurePosixPath(path).stem.lower()
+        folder = str(PurePosixPath(path).parent)
+        names = _names_in(root, folder, (root / folder).stat().st_mtime_ns)
+        of_this = [
+            draft
+            for text, draft in drafts.items()
+            if stem in text.lower() and names.meant(text, anywhere=False) == [path]
+        ]
+        if of_this:
+            return joined_drafts(of_this)
     is_edf = path.lower().endswith((".edf", ".bdf"))
     return read_edf_annotations(root / path) if is_edf else None
+
+
+@lru_cache(maxsize=8)  # a worker asks for one file after the other; a new file changes the time
+def _names_in(root: Path, folder: str, _: int) -> FileNames:
+    """Return the recordings in one folder by their names."""
+    prefix = "" if folder == "." else f"{folder}/"
+    names = list_files(root / folder)
+    return FileNames(prefix + n for n in names if n.lower().endswith(RECORDING_SUFFIXES))
 
 
 def read_file(path: Path, channels: tuple[str, ...]) -> RawRecording:

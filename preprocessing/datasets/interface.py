@@ -32,6 +32,10 @@ class DataSet(ABC):
     about: str
     """One line on what the root ``data.<name>`` holds."""
 
+    version: int = 1
+    """Raise this when `read` gives another recording of unchanged files: its windows are then made
+    again. Changes of a format's own reader are counted there."""
+
     physionet: str | None = None
     """PhysioNet's name of the data set, where anyone may download it from there."""
 

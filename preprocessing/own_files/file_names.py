@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import PurePosixPath
@@ -16,23 +17,35 @@ class FileNames:
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._by_key: dict[str, set[str]] = {}
-        for path in paths:
+        self._paths = set(paths)
+        for path in self._paths:
             for key in _keys(path):
                 self._by_key.setdefault(key, set()).add(path)
-        self._paths = {path for found in self._by_key.values() for path in found}
 
     def find(self, text: str) -> str | None:
-        """Return the recording that is meant; None where there is none, or more than one."""
+        """Return the recording that is meant; None where there is none, or more than one.
+
+        A text with a folder means a file in that folder alone.
+        """
+        meant = self.meant(text)
+        return meant[0] if len(meant) == 1 else None
+
+    def meant(self, text: str, *, anywhere: bool = True) -> list[str]:
+        """Return the recordings that could be meant, in order; the exact name means itself.
+
+        A bare name means a file in any folder, or else only in the top one.
+        """
         name = _plain(text)
         if name in self._paths:
-            return name
+            return [name]
         if not name or ".." in PurePosixPath(name).parts:
-            return None
-        for key in _keys(name):
-            found = self._by_key.get(key, set())
-            if len(found) == 1:
-                return next(iter(found))
-        return None
+            return []
+        lower = unicodedata.normalize("NFC", name).lower()
+        keys = [lower, _stem(lower)]
+        if anywhere and "/" not in name:
+            keys += [f"*/{lower}", f"*/{_stem(lower)}"]
+        found = (self._by_key[key] for key in keys if key in self._by_key)
+        return sorted(next(found, ()))
 
     def nearest(self, text: str) -> str | None:
         """Return the recording whose name is most like a text that means none."""
@@ -41,19 +54,14 @@ class FileNames:
         return stems[near[0]] if near else None
 
 
-def same_file(text: str, path: str) -> bool:
-    """Return whether a text means the file at ``path``, but for its ending, slashes and case."""
-    return _stem(_plain(text).lower()) == _stem(path.lower())
-
-
 def _plain(text: str) -> str:
     """Return a path with slashes, without a dot or a slash before it."""
     return text.strip().replace("\\", "/").removeprefix("./").lstrip("/")
 
 
 def _keys(path: str) -> Iterator[str]:
-    """Yield what a recording may be called, the most exact first."""
-    lower = path.lower()
+    """Yield what a recording may be called; two ways to write an accent are one."""
+    lower = unicodedata.normalize("NFC", path).lower()
     yield lower
     yield _stem(lower)
     name = PurePosixPath(lower).name

@@ -1,18 +1,23 @@
 """``subjects.csv`` of a person's own folder: which recording is whose, in whatever way written.
 
 Values that are not understood are never quoted: where columns are out of place, they may be names.
+What could give a recording to the wrong person is an error, and the table is not used: a row with
+too many fields, rows that contradict each other, dates in an unknown order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 
-from preprocessing.cohort_csv import TextTable, parse_age, read_table
+from preprocessing.cohort_csv import TextTable, parse_age, read_table, shown_lines
 from preprocessing.own_files.file_names import FileNames
 from preprocessing.own_files.sexes import UNKNOWN, read_sexes
-from preprocessing.own_files.visits import read_visits
+from preprocessing.own_files.visits import Visits, read_visits
+from storage.errors import DeapsError
 from storage.schema import Sex
 
 TABLE_NAMES = ("subjects.csv", "subjects.tsv", "subjects.txt")
@@ -23,7 +28,8 @@ SYNONYMS = {
     "subject_id": "subject", "subject id": "subject", "subjectid": "subject", "id": "subject",
     "patient": "subject", "patient_id": "subject", "patient id": "subject", "pid": "subject",
     "participant": "subject", "participant_id": "subject",
-    "session": "visit", "timepoint": "visit", "night": "visit",
+    "session": "visit", "timepoint": "visit", "night": "visit", "date": "visit", "datum": "visit",
+    "recording_date": "visit", "recording date": "visit", "fecha": "visit",
     "gender": "sex",
     "datei": "file", "dateiname": "file", "geschlecht": "sex", "alter": "age", "visite": "visit",
     "fichier": "file", "sexe": "sex", "âge": "age", "sujet": "subject",
@@ -31,6 +37,11 @@ SYNONYMS = {
     "sujeto": "subject", "paciente": "subject",
 }  # fmt: skip
 """Other names of the columns, in English, German, French and Spanish."""
+
+LAST_RESORTS = frozenset(
+    {"id", "date", "datum", "recording_date", "recording date", "fecha", "record", "path"}
+)
+"""Names that often mean something else: taken where no other name of the column is there."""
 
 _SHOWN = 5
 _ENCODINGS = {"utf-8": "", "cp1252": "windows-1252", "utf-16": "UTF-16"}
@@ -65,38 +76,71 @@ def find_table(root: Path) -> Path | None:
     return next((path for name in TABLE_NAMES if (path := root / name).is_file()), None)
 
 
+class SubjectTableError(DeapsError):
+    """A table that may give recordings to the wrong people; the message names the lines."""
+
+
 def read_subject_table(path: Path, recordings: Sequence[str]) -> SubjectTable:
-    """Return what a table says of the ``recordings``, which are paths relative to its folder."""
-    table = read_table(path, COLUMNS, synonyms=SYNONYMS)
+    """Return what a table says of the ``recordings``, which are paths relative to its folder.
+
+    Raises
+    ------
+    SubjectTableError
+        If rows have too many fields or contradict each other, or columns or dates are ambiguous.
+    """
+    table = read_table(path, COLUMNS, synonyms=SYNONYMS, last_resorts=LAST_RESORTS)
+    if table.surplus:
+        raise SubjectTableError(
+            f"{path.name}: {shown_lines(table.surplus)}: more fields than the {len(table.columns)} "
+            "columns that are read; put quotes around a value that holds a separator"
+        )
+    for column, theirs in table.ambiguous.items():
+        raise SubjectTableError(
+            f"{path.name}: {column} may be {' or '.join(f'column {n!r}' for n in theirs)}, which "
+            f"differ; call the right one {column!r}"
+        )
     if not table.rows:
         empty = [] if table.warnings else [f"{path.name}: it has no rows"]
         return SubjectTable(warnings=table.warnings + empty, without_row=list(recordings))
-    if "file" not in table.rows[0]:
+    if "file" not in table.columns:
         return SubjectTable(warnings=[*table.warnings, _no_files(path)], without_row=[*recordings])
+    for row in table.rows:
+        row["subject"] = unicodedata.normalize("NFC", row.get("subject", ""))
     names = FileNames(recordings)
     meant = [names.find(row.get("file", "")) for row in table.rows]
-    lines, understood, problems = _lines(table, meant)
-    problems = [*_unknown_files(table, meant, names), *_repeated(meant), *problems]
+    visits = read_visits(
+        [row.get("visit", "") for row in table.rows],
+        [row["subject"] or file or "" for row, file in zip(table.rows, meant, strict=True)],
+    )
+    if visits.problem:
+        raise SubjectTableError(f"{path.name}: {visits.problem}")
+    lines, understood, problems = _lines(table, meant, visits)
+    _refuse_contradictions(path, table, meant, lines)
+    problems = [
+        *_unknown_files(table, meant, names),
+        *_repeated(table, meant),
+        *problems,
+        *_likely_same([row["subject"] for row in table.rows]),
+    ]
     without_row = [path for path in recordings if path not in lines]
     if without_row:
         singular = "recording has no row and counts as a subject of its own"
         plural = "recordings have no row and count as subjects of their own"
         problems.append(f"{_counted(len(without_row), singular, plural)}: {_listed(without_row)}")
+    understood = [_how_read(table), _which_columns(table, visits.order), *understood]
     return SubjectTable(
         lines,
-        [f"{path.name}: {_how_read(table)}", *(f"{path.name}: {text}" for text in understood)],
+        [f"{path.name}: {text}" for text in understood],
         table.warnings + [f"{path.name}: {text}" for text in problems],
         without_row,
     )
 
 
 def _lines(
-    table: TextTable, meant: Sequence[str | None]
+    table: TextTable, meant: Sequence[str | None], visits: Visits
 ) -> tuple[dict[str, SubjectLine], list[str], list[str]]:
     """Return the table's lines by recording, what was understood, and problems."""
     columns = {name: [row.get(name, "") for row in table.rows] for name in COLUMNS}
-    subjects = [text or file or "" for text, file in zip(columns["subject"], meant, strict=True)]
-    visits = read_visits(columns["visit"], subjects)
     sexes = read_sexes(columns["sex"])
     ages = [parse_age(text.replace(",", ".")) for text in columns["age"]]
     unread_ages = [
@@ -104,26 +148,87 @@ def _lines(
         for place, text in enumerate(columns["age"])
         if ages[place] is None and text.lower() not in UNKNOWN
     ]
+    rows = [
+        SubjectLine(subject or None, number, name, sex, age)
+        for subject, number, name, sex, age in zip(
+            columns["subject"], visits.numbers, visits.names, sexes.values, ages, strict=True
+        )
+    ]
     lines: dict[str, SubjectLine] = {}
-    for place, file in enumerate(meant):
-        if file is not None and file not in lines:
-            lines[file] = SubjectLine(
-                columns["subject"][place] or None,
-                visits.numbers[place],
-                visits.names[place],
-                sexes.values[place],
-                ages[place],
-            )
+    for file, row in zip(meant, rows, strict=True):
+        if file is not None:
+            lines[file] = _merged(lines[file], row) if file in lines else row
+    _refuse_two_sexes(table, rows)
     problems = [
-        *_unread(visits.unread, "visits that are not 1 to 10,000"),
+        *_unread(table, visits.unread, "visits that are not 1 to 10,000"),
         *(
             [sexes.problem]
             if sexes.problem
-            else _unread(sexes.unread, "sexes that are not understood")
+            else _unread(table, sexes.unread, "sexes that are not understood")
         ),
-        *_unread(unread_ages, "ages that are not 0 to 130 years"),
+        *_unread(table, unread_ages, "ages that are not 0 to 130 years"),
     ]
     return lines, [text for text in (sexes.understood, visits.understood) if text], problems
+
+
+def _merged(first: SubjectLine, second: SubjectLine) -> SubjectLine:
+    """Return what two rows of one file say together, the first where they contradict."""
+    fields = zip(astuple(first), astuple(second), strict=True)
+    return SubjectLine(*(a if a is not None else b for a, b in fields))
+
+
+def _refuse_contradictions(
+    path: Path, table: TextTable, meant: Sequence[str | None], lines: Mapping[str, SubjectLine]
+) -> None:
+    """Raise SubjectTableError if two rows of one file differ in a value that both have."""
+    first: dict[tuple[str, str], tuple[str, int]] = {}
+    for row, file, line in zip(table.rows, meant, table.lines, strict=True):
+        for column in COLUMNS[1:]:
+            value = row.get(column, "")
+            if file is None or value.lower() in UNKNOWN:
+                continue
+            before, where = first.setdefault((file, column), (value, line))
+            if before.lower() != value.lower():
+                raise SubjectTableError(
+                    f"{path.name}: lines {where} and {line} name one file and differ in {column}; "
+                    "remove the wrong one"
+                )
+
+
+def _refuse_two_sexes(table: TextTable, rows: Sequence[SubjectLine]) -> None:
+    first: dict[str, tuple[Sex, int]] = {}
+    for row, line in zip(rows, table.lines, strict=True):
+        if row.subject and row.sex:
+            sex, where = first.setdefault(row.subject, (row.sex, line))
+            if sex is not row.sex:
+                raise SubjectTableError(
+                    f"subjects: lines {where} and {line} give one subject two sexes; mend one, or "
+                    "give the subjects different names"
+                )
+
+
+def _likely_same(subjects: Iterable[str]) -> list[str]:
+    """Return a problem that lists subjects whose names differ as typing does: 007 and 7."""
+    alike: dict[str, dict[str, None]] = {}
+    for subject in filter(None, subjects):
+        plain = re.sub(r"\.0+$", "", unicodedata.normalize("NFKC", subject).casefold())
+        key = re.sub(r"\d+", lambda digits: digits.group().lstrip("0") or "0", plain)
+        alike.setdefault(re.sub(r"[\s_-]+", "", key), {})[subject] = None
+    groups = [" and ".join(map(repr, group)) for group in alike.values() if len(group) > 1]
+    if not groups:
+        return []
+    shown, more = "; ".join(groups[:_SHOWN]), len(groups) - _SHOWN
+    return [
+        f"subjects that may be one person, counted as different: {shown}"
+        + (f"; and {more:,} more" if more > 0 else "")
+    ]
+
+
+def _which_columns(table: TextTable, order: str | None) -> str:
+    """Return which column is what, such as ``visit = column date (day/month)``."""
+    parts = [f"{ours} = column {theirs}" for ours, theirs in table.columns.items()]
+    dates = f" ({order})" if order else ""
+    return ", ".join(part + dates * part.startswith("visit ") for part in parts)
 
 
 def _no_files(path: Path) -> str:
@@ -146,30 +251,27 @@ def _unknown_files(
     if not unknown:
         return
     n_rows = _counted(len(unknown), "row names", "rows name")
-    text = f"{n_rows} no file here, e.g. {_row(unknown[0])}"
+    text = f"{n_rows} no file here, {shown_lines([table.lines[place] for place in unknown])}"
     nearest = names.nearest(table.rows[unknown[0]].get("file", ""))
     yield text + (f"; did you mean {nearest!r}?" if nearest else "")
 
 
-def _repeated(meant: Sequence[str | None]) -> Iterable[str]:
+def _repeated(table: TextTable, meant: Sequence[str | None]) -> Iterable[str]:
     first: dict[str, int] = {}
     again = [
-        place
+        table.lines[place]
         for place, file in enumerate(meant)
         if file is not None and first.setdefault(file, place) != place
     ]
     if again:
         n_rows = _counted(len(again), "row names", "rows name")
-        yield f"{n_rows} a file again, e.g. {_row(again[0])}: the first row counts"
+        yield f"{n_rows} a file again, {shown_lines(again)}"
 
 
-def _unread(places: Sequence[int], what: str) -> list[str]:
-    return [f"{what}: {len(places):,}, e.g. in {_row(places[0])}"] if places else []
-
-
-def _row(place: int) -> str:
-    """Return a row's name: the first after the column names is 2, as in a sheet."""
-    return f"row {place + 2}"
+def _unread(table: TextTable, places: Sequence[int], what: str) -> list[str]:
+    if not places:
+        return []
+    return [f"{what}: {len(places):,}, {shown_lines([table.lines[place] for place in places])}"]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -9,11 +9,15 @@ from datetime import date
 
 from preprocessing.cohort_csv import parse_visit
 
-_DATES = (
+_YEAR_FIRST = (
     re.compile(r"(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})([T ].*)?"),
-    re.compile(r"(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>\d{4})([T ].*)?"),
     re.compile(r"(?P<y>(19|20)\d{2})(?P<m>\d{2})(?P<d>\d{2})"),
 )
+_YEAR_LAST = {
+    "day/month": re.compile(r"(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>\d{4})([T ].*)?"),
+    "month/day": re.compile(r"(?P<m>\d{1,2})[-/.](?P<d>\d{1,2})[-/.](?P<y>\d{4})([T ].*)?"),
+}
+_WRITE_DATES = "write them as 2024-03-01, or number the visits"
 _NUMBERED = re.compile(r"(?P<stem>[^\W\d][\w .-]*?)[ _.-]*(?P<number>\d{1,4})")
 _NUMBER = re.compile(r"[-+]?[\d.]+|\W*")
 _WORDS = frozenset({
@@ -32,12 +36,17 @@ _LONGEST_NAME = 40
 
 @dataclass(slots=True)
 class Visits:
-    """The visit in each row, the names that are kept, and what was understood."""
+    """The visit in each row, the names that are kept, and what was understood.
+
+    ``order`` says how dates were read. ``problem`` says why dates cannot be put in order.
+    """
 
     numbers: list[int | None]
     names: list[str | None]
     understood: str | None = None
     unread: list[int] = field(default_factory=list)
+    order: str | None = None
+    problem: str | None = None
 
 
 def read_visits(texts: Sequence[str], subjects: Sequence[str]) -> Visits:
@@ -49,7 +58,7 @@ def read_visits(texts: Sequence[str], subjects: Sequence[str]) -> Visits:
     """
     stripped = [text.strip() for text in texts]
     filled = [text for text in stripped if text]
-    if filled and all(_date(text) for text in filled):
+    if filled and all(_is_date(text) for text in filled):
         return _by_date(stripped, subjects)
     numbers = [parse_visit(text) for text in stripped]
     named = dict.fromkeys(
@@ -72,38 +81,60 @@ def read_visits(texts: Sequence[str], subjects: Sequence[str]) -> Visits:
 
 
 def _by_date(texts: Sequence[str], subjects: Sequence[str]) -> Visits:
+    """Return visits in order of their dates; whether days or months come first, the column says.
+
+    Where both orders are possible and give different visits, nobody can know.
+    """
+    numbered = {}
+    for order in _YEAR_LAST:
+        dates = [_date(text, order) for text in texts]
+        if all(day is not None for day, text in zip(dates, texts, strict=True) if text):
+            numbered[order] = _in_order(dates, subjects)
+    none = Visits([None] * len(texts), [None] * len(texts))
+    if not numbered:
+        none.problem = f"visits are dates in two orders, day/month and month/day; {_WRITE_DATES}"
+        return none
+    orders = list(numbered)
+    if len(orders) == 2 and numbered[orders[0]] != numbered[orders[1]]:
+        none.problem = f"visits are dates that may be day/month or month/day; {_WRITE_DATES}"
+        return none
+    is_year_first = all(any(p.fullmatch(text) for p in _YEAR_FIRST) for text in texts if text)
+    order = orders[0] if len(orders) == 1 else "either order"
+    if is_year_first:
+        order = "year/month/day"
+    return Visits(
+        numbered[orders[0]],
+        [None] * len(texts),
+        "visits are dates: numbered in order for each subject; no date is kept",
+        order=order,
+    )
+
+
+def _in_order(dates: Sequence[date | None], subjects: Sequence[str]) -> list[int | None]:
     days: dict[str, set[date]] = {}
-    for subject, text in zip(subjects, texts, strict=True):
-        if (day := _date(text)) is not None:
+    for subject, day in zip(subjects, dates, strict=True):
+        if day is not None:
             days.setdefault(subject, set()).add(day)
-    order = {
-        (subject, day): place
-        for subject, of_subject in days.items()
-        for place, day in enumerate(sorted(of_subject), start=1)
-    }
-    numbers = [
-        order.get((subject, day)) if (day := _date(text)) else None
-        for subject, text in zip(subjects, texts, strict=True)
+    places = {subject: {d: n for n, d in enumerate(sorted(of), 1)} for subject, of in days.items()}
+    return [
+        None if day is None else places[subject][day]
+        for subject, day in zip(subjects, dates, strict=True)
     ]
-    understood = "visits are dates: numbered in order for each subject; no date is kept"
-    return Visits(numbers, [None] * len(texts), understood)
 
 
-def _date(text: str) -> date | None:
-    for pattern in _DATES:
+def _is_date(text: str) -> bool:
+    return any(_date(text, order) for order in _YEAR_LAST)
+
+
+def _date(text: str, order: str) -> date | None:
+    """Return the date that a text is if days and months stand in ``order``."""
+    for pattern in (*_YEAR_FIRST, _YEAR_LAST[order]):
         if match := pattern.fullmatch(text):
             try:
                 return date(int(match["y"]), int(match["m"]), int(match["d"]))
-            except ValueError:  # a month above 12: the other order
-                return _swapped(match)
+            except ValueError:  # a month above 12
+                return None
     return None
-
-
-def _swapped(match: re.Match[str]) -> date | None:
-    try:
-        return date(int(match["y"]), int(match["d"]), int(match["m"]))
-    except ValueError:
-        return None
 
 
 def _is_name(text: str) -> bool:
@@ -124,7 +155,7 @@ def _number_names(names: Sequence[str], taken: set[int]) -> dict[str, int]:
 
 
 def _is_kept(name: str, texts: Sequence[str], subjects: Sequence[str]) -> bool:
-    if _date(name):
+    if _is_date(name):
         return False
     words = re.findall(r"[^\W\d_]+", name.lower())
     if all(word in _WORDS for word in words):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -71,6 +72,16 @@ class ScoringDraft:
     def is_empty(self) -> bool:
         """Return whether there is neither stage nor event."""
         return not (self.stages or self.events)
+
+
+def joined_drafts(drafts: Sequence[ScoringDraft]) -> ScoringDraft:
+    """Return what several drafts of one recording say together."""
+    joint = ScoringDraft()
+    for draft in drafts:
+        joint.stages += draft.stages
+        joint.events += draft.events
+        joint.notes += draft.notes
+    return joint
 
 
 def joined(old_stage: OldStage) -> Stage:

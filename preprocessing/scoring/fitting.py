@@ -20,6 +20,21 @@ assert EPOCH_S % WINDOW_S == 0, "a window must lie within one epoch"  # noqa: S1
 _SHOWN_UNIT_S = 3600.0
 
 
+def fit_scoring(draft: ScoringDraft, duration_s: float, *, truncated: bool) -> ScoringDraft:
+    """Return a scoring as far as it belongs to a signal of that length, with notes on the rest.
+
+    Stages of another length than the signal are of another recording, and nothing of them is
+    used, unless the signal itself was cut short: their start is then the same.
+    """
+    notes = list(draft.notes)
+    if (length := length_note(draft, duration_s)) is not None:
+        notes.append(length if truncated else f"{length}; not used")
+        draft = draft if truncated else ScoringDraft()
+    fitted = fit_to_signal(ScoringDraft(draft.stages, draft.events), duration_s)
+    fitted.notes[:0] = [*notes, *filter(None, [grid_note(fitted)])]
+    return fitted
+
+
 def fit_to_signal(draft: ScoringDraft, duration_s: float) -> ScoringDraft:
     """Return what of the draft lies within the signal, with a note for each thing left out."""
     notes = list(draft.notes)

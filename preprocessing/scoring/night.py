@@ -10,7 +10,7 @@ from preprocessing.formats.profusion_xml import read_profusion_xml
 from preprocessing.formats.safe_xml import XmlError
 from preprocessing.scoring.comparison import difference_note
 from preprocessing.scoring.draft import ScoringDraft, to_scoring
-from preprocessing.scoring.fitting import fit_to_signal, grid_note, length_note
+from preprocessing.scoring.fitting import fit_scoring
 from storage.schema import Scoring
 
 _NAMES = ("NSRR", "Profusion")
@@ -30,14 +30,8 @@ def read_night(
     if first is not None and second is not None:
         notes.append(difference_note(first, second, _NAMES) or "")
     draft = first or second or ScoringDraft()
-    notes += draft.notes
-    if (length := length_note(draft, duration_s)) is not None:
-        notes.append(length if truncated else f"{length}; not used")
-        draft = draft if truncated else ScoringDraft()
-    fitted = fit_to_signal(ScoringDraft(draft.stages, draft.events), duration_s)
-    fitted.notes[:0] = [*notes, grid_note(fitted) or ""]
-    fitted.notes[:] = [note for note in fitted.notes if note]
-    return to_scoring(fitted)
+    noted = ScoringDraft(draft.stages, draft.events, [*filter(None, notes), *draft.notes])
+    return to_scoring(fit_scoring(noted, duration_s, truncated=truncated))
 
 
 def _read(

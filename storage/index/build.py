@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -54,6 +55,8 @@ class IndexContent:
     scorings: Mapping[RecordingKey, Scoring] = field(default_factory=dict)
     """New scorings; those of other recordings are in the previous index."""
     subjects: Sequence[SubjectRow] = ()
+    chains: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Settings that windows were made with, by their digest; those of no recording are left out."""
 
 
 def tables_sql() -> str:
@@ -82,6 +85,13 @@ def fill_index(
     _insert(connection, "recordings", (_recording(row, ids) for row in ordered))
     _insert(connection, "sources", (s for row in ordered for s in _sources(row, ids)))
     _insert_datasets(connection, content.datasets)
+    used = {row.settings_digest for row in ordered}
+    chains = [
+        {"settings_digest": digest, "settings": json.dumps(chain, sort_keys=True)}
+        for digest, chain in sorted(content.chains.items())
+        if digest in used
+    ]
+    _insert(connection, "chains", chains)
     _insert(connection, "runs", content.results.runs)
     _insert(connection, "results", content.results.results)
     insert_windows(connection, root, files, scorings)

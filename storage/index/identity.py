@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from operator import attrgetter
 from pathlib import Path
@@ -27,15 +27,18 @@ _DATASET_AND_NAME = attrgetter("dataset", "name")
 def mark_duplicates(rows: Iterable[RecordingRow]) -> list[RecordingRow]:
     """Return the rows in natural order, copies quarantined as "duplicate of <name>".
 
-    Copies are recordings of one data set whose signal files have equal digests. The first by
-    natural order of name stays. Marks of an earlier call are removed first, and a copy keeps
-    the path of its window file, so it returns without work when the first one is gone.
+    Copies are recordings of one data set with the same signal files, or with the same signal in
+    files of another kind. The first by natural order of name stays. Marks of an earlier call are
+    removed first, and a copy keeps the path of its window file, so it returns without work when
+    the first one is gone.
     """
     originals: dict[tuple[str, tuple[str, ...]], str] = {}
     marked = []
     for row in sorted(map(_without_mark, rows), key=natural_order):
-        key = (row.dataset, _signal_digests(row))
-        original = originals.setdefault(key, row.name) if _is_comparable(row) else row.name
+        keys = [(row.dataset, contents) for contents in _contents(row)]
+        original = next((originals[key] for key in keys if key in originals), row.name)
+        for key in keys:
+            originals.setdefault(key, original)
         marked.append(row if original == row.name else _with_mark(row, original))
     return marked
 
@@ -107,13 +110,15 @@ def _part_order(part: str) -> tuple[int, str]:
     return len(digits), digits
 
 
-def _signal_digests(row: RecordingRow) -> tuple[str, ...]:
-    return tuple(source.sha256 for source in row.sources if source.role == SourceRole.SIGNAL)
-
-
-def _is_comparable(row: RecordingRow) -> bool:
-    digests = _signal_digests(row)
-    return row.status is Status.OK and bool(digests) and all(digests)
+def _contents(row: RecordingRow) -> Iterator[tuple[str, ...]]:
+    """Yield what tells that two recordings are one: digests of signal files, and of the signal."""
+    if row.status is not Status.OK:
+        return
+    files = tuple(source.sha256 for source in row.sources if source.role == SourceRole.SIGNAL)
+    if files and all(files):
+        yield files
+    if row.signal_digest:
+        yield ("signal", row.signal_digest)
 
 
 def _with_mark(row: RecordingRow, original: str) -> RecordingRow:

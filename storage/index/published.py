@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from storage.cycle_collector import cycle_collector_paused
 from storage.index.identity import RecordingKey
 from storage.index.subject_rows import read_subjects
-from storage.recording_json import RECORDING_FIELDS, SOURCE_FIELDS, recording_from_dict
+from storage.recording_json import SOURCE_FIELDS, recording_from_dict
 from storage.schema import DatasetRow, RecordingRow, Status, SubjectRow
 from storage.snapshot import (
     IndexDamagedError,
@@ -50,6 +51,8 @@ class PublishedSources(NamedTuple):
     duration_s: float | None
     truncated: bool
     channel: str | None
+    versions: str | None
+    scoring_version: int | None
     sources: tuple[SourceStamp, ...]
 
 
@@ -61,6 +64,8 @@ class PublishedState:
     snapshot: Snapshot
     sources: dict[RecordingKey, PublishedSources]
     datasets: dict[str, DatasetRow]
+    chains: dict[str, dict[str, Any]]
+    """Settings that windows were made with, by their digest."""
 
     def of_dataset(self, dataset: str) -> dict[str, PublishedSources]:
         """Return the recordings of one data set by name."""
@@ -92,6 +97,7 @@ def load_published(root: Path | str) -> PublishedState | None:
                 read_snapshot(connection),
                 _read_sources(connection),
                 {row.dataset: row for row in _read_datasets(connection)},
+                _read_chains(connection),
             )
     except (IndexMissingError, IndexDamagedError):
         return None
@@ -116,13 +122,18 @@ def published_ids(root: Path | str) -> tuple[Snapshot | None, dict[RecordingKey,
 
 
 def read_rows(connection: DuckDBPyConnection) -> list[RecordingRow]:
-    """Return all recordings of an open index by id, with their sources."""
-    recordings = connection.execute("FROM recordings ORDER BY recording_id").fetchall()
+    """Return all recordings of an open index by id, with their sources.
+
+    Columns that an older index does not have keep their defaults.
+    """
+    cursor = connection.execute("FROM recordings ORDER BY recording_id")
+    names = [column[0] for column in cursor.description or ()][1:]
+    recordings = cursor.fetchall()
     sources = _stamps_by_recording(connection)
     rows = []
     for number, *values in recordings:
         listed = [dict(zip(SOURCE_FIELDS, stamp, strict=True)) for stamp in sources.get(number, ())]
-        fields: dict[str, Any] = dict(zip(RECORDING_FIELDS, values, strict=True))
+        fields: dict[str, Any] = dict(zip(names, values, strict=True))
         rows.append(recording_from_dict(fields | {"sources": listed}))
     return rows
 
@@ -131,7 +142,9 @@ def _read_sources(connection: DuckDBPyConnection) -> dict[RecordingKey, Publishe
     stamps = _stamps_by_recording(connection)
     recordings = connection.execute(
         "SELECT dataset, name, recording_id, status, reason, digest, settings_digest, path, bytes, "
-        "checked_at_ns, n_windows, duration_s, truncated, channel FROM recordings"
+        "checked_at_ns, n_windows, duration_s, truncated, channel, "
+        f"{_or_null(connection, 'versions')}, {_or_null(connection, 'scoring_version')} "
+        "FROM recordings"
     ).fetchall()
     statuses = {str(status): status for status in Status}
     return {
@@ -140,6 +153,22 @@ def _read_sources(connection: DuckDBPyConnection) -> dict[RecordingKey, Publishe
         )
         for dataset, name, number, status, *rest in recordings
     }
+
+
+def _or_null(connection: DuckDBPyConnection, column: str) -> str:
+    """Return a column of ``recordings``, or NULL where an older index does not have it."""
+    names = connection.execute("SELECT * FROM recordings LIMIT 0").description or ()
+    return column if column in {name for name, *_ in names} else "NULL"
+
+
+def _read_chains(connection: DuckDBPyConnection) -> dict[str, dict[str, Any]]:
+    import duckdb
+
+    try:
+        rows = connection.execute("SELECT settings_digest, settings FROM chains").fetchall()
+    except duckdb.CatalogException:  # an index from before chains were kept
+        return {}
+    return {digest: json.loads(settings) for digest, settings in rows}
 
 
 def _read_datasets(connection: DuckDBPyConnection) -> list[DatasetRow]:

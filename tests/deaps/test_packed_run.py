@@ -14,8 +14,7 @@ from deaps.packed_run import PackedRunError, pack_run, unpack_run
 from deaps.probing.answer_files import write_answers
 from deaps.probing.probes import Answers
 from deaps.train import train_run
-from deaps.training.checkpoints import encoder_digests, encoder_files
-from deaps.training.run_folder import Run, create_run
+from deaps.training.run_folder import Run, create_run, encoder_digests, encoder_files
 from deaps.training.trained_on import read_trained_on
 from flows.config import load_settings
 from flows.experiment.plan import method_plan

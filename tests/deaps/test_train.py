@@ -24,9 +24,8 @@ from deaps.method_registry import PAPER_METHODS
 from deaps.methods.byol import Byol
 from deaps.models.encoder_file import load_encoder, read_about
 from deaps.train import NonFiniteError, StepClock, TrainingStoppedError, train_run
-from deaps.training.checkpoints import encoder_files
 from deaps.training.metrics import read_metrics
-from deaps.training.run_folder import Run, RunError, open_run
+from deaps.training.run_folder import Run, RunError, encoder_files, open_run
 from storage import check_store, remove_unused_files
 from storage.layout import CHECKPOINTS_FOLDER
 from tests.deaps.training.training_store import make_run, make_training_store

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from deaps.experiment import RunKey
-from deaps.models.encoder_file import SHIPPED
+from deaps.models.hub import SHIPPED
 from deaps.probing.answers import AnswerKey, AnswersByKey
 from deaps.probing.plan import Plan
 from deaps.probing.probes import Answers

@@ -54,7 +54,7 @@ def test_a_record_is_taken_by_any_of_its_names(folder: Path, encoder: Path, name
 
 
 def test_a_data_set_of_another_chain_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
-    row = write_recording(tmp_path / "store", make_row(dataset="shhs", algorithm_version=2))
+    row = write_recording(tmp_path / "store", make_row(dataset="shhs", versions="windows=2"))
     publish_rows(tmp_path / "store", [row])
     settings = load_settings(overrides=[f"store.root={tmp_path / 'store'}"])
     with pytest.raises(DeapsError, match="the signal chain's version is 2, not 1"):

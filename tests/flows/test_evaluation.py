@@ -249,7 +249,7 @@ def test_untrained_runs_are_named_and_left_out(settings: Settings) -> None:
 def test_floors_of_another_snapshot_are_made_anew(settings: Settings) -> None:
     """Recordings keep their ids when their signals change."""
     state = load_state(settings)
-    windows = Windows(np.array([1], np.int32), np.array([0], np.int32))
+    windows = Windows(np.array([1], np.int32), np.array([0], np.int32), np.array([9], np.uint64))
     before, after = (
         {file.representation: file.path for file in list_features(each, windows)}
         for each in (state, replace(state, snapshot_id="another"))
@@ -266,7 +266,7 @@ def test_features_that_a_pool_is_asked_for_are_of_runs_alone(settings: Settings)
 
 
 def test_features_are_refused_of_a_snapshot_that_is_no_longer_published(settings: Settings) -> None:
-    windows = Windows(np.array([1], np.int32), np.array([0], np.int32))
+    windows = Windows(np.array([1], np.int32), np.array([0], np.int32), np.array([9], np.uint64))
     with pytest.raises(SnapshotChangedError, match="run it again"):
         WindowSource(settings.store.root, "another").read(windows, "recording")
 

@@ -11,7 +11,8 @@ FULL = make_row(
     "ünï 'name'", sex=Sex.FEMALE, age=61.5, label="A", split="train", rhythm="AF",
     duration_s=30.0, channel="ECG", n_windows=3, dropped_s=0.5, polarity=-1.0, truncated=True,
     rhythms=("AF", "N"), path="windows/x", signal_offset=4, bytes=7, file_sha256="f",
-    settings_digest="s", algorithm_version=2, checked_at_ns=5, reason="reason",
+    settings_digest="s", versions="windows=2", signal_digest="x", scoring_version=2,
+    checked_at_ns=5, reason="reason",
     clock_s=81_000.0, scoring_digest="d", scoring_notes=("no Profusion scoring",),
 )  # fmt: skip
 

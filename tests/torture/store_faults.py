@@ -57,7 +57,9 @@ def _prepare(kind: str, folder: Path) -> None:
                 config_digest="d", state={"step": step}, keep=2,
             )  # fmt: skip
     elif kind == "features":
-        windows = Windows(np.zeros(50, np.int32), np.arange(50, dtype=np.int32))
+        windows = Windows(
+            np.zeros(50, np.int32), np.arange(50, dtype=np.int32), np.zeros(50, np.uint64)
+        )
         features = np.random.default_rng(0).normal(size=(50, 16)).astype(np.float32)
         write_features(folder / "f.parquet", windows, features)
     else:

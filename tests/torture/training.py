@@ -20,7 +20,7 @@ from deaps import Encoder
 from deaps.embed import embed_dataset
 from deaps.report import write_report
 from deaps.train import train_run
-from deaps.training.checkpoints import encoder_files
+from deaps.training.run_folder import encoder_files
 from tests.deaps.report.made_evaluation import made_evaluation
 from tests.deaps.training.training_store import make_run, make_training_store
 from tests.flows.prefect_processes import wait_for

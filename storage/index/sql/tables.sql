@@ -60,11 +60,18 @@ CREATE TABLE recordings (
     file_sha256 VARCHAR,
     digest VARCHAR,
     settings_digest VARCHAR,
-    algorithm_version INTEGER,
+    versions VARCHAR,                  -- of readers and steps of the chain that made its windows
+    signal_digest VARCHAR,             -- of the lead as it was read; NULL where it is constant
     checked_at_ns BIGINT NOT NULL,     -- when times and sizes of the sources were read
     clock_s DOUBLE,                    -- time of day at its start, in seconds after midnight
     scoring_digest VARCHAR,            -- of stages and events; NULL without a scoring
-    scoring_notes VARCHAR[] NOT NULL
+    scoring_notes VARCHAR[] NOT NULL,
+    scoring_version INTEGER            -- of the readers of stages and events
+);
+
+CREATE TABLE chains (                  -- settings that windows were made with
+    settings_digest VARCHAR NOT NULL,  -- as in recordings
+    settings JSON NOT NULL
 );
 
 CREATE TABLE sources (

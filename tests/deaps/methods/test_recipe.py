@@ -22,8 +22,7 @@ from deaps.models.network import Network
 from deaps.report import write_report
 from deaps.report.outline import report_sections
 from deaps.sampling.batch import Batch, Views
-from deaps.training.checkpoints import encoder_files
-from deaps.training.run_folder import Run, open_run, run_path
+from deaps.training.run_folder import Run, encoder_files, open_run, run_path
 from flows.config import ConfigError, Settings, load_settings, overridden
 from flows.experiment.plan import plan_experiment
 from flows.experiment.state import load_state

@@ -29,7 +29,6 @@ from deaps.models.contract import (
 )
 from deaps.models.encoder import Encoder
 from deaps.models.encoder_file import (
-    SHIPPED,
     EncoderFileError,
     contract_of,
     encoder_bytes,
@@ -40,17 +39,17 @@ from deaps.models.encoder_file import (
     require_chain,
     require_chain_of_store,
 )
-from deaps.models.hub import HubError
+from deaps.models.hub import SHIPPED, HubError
 from deaps.models.hub_folder import write_hub_folder
 from deaps.models.onnx_export import export_onnx
 from deaps.training.trained_on import TrainedOn
 from flows.cli import app
 from flows.config import load_settings
 from flows.ingest.publication import result_settings
-from preprocessing.config import ALGORITHM_VERSION
+from preprocessing.config import WINDOWS_VERSION
 from storage.errors import DeapsError
 from storage.schema import Status
-from storage.snapshot import open_index
+from storage.snapshot import Chain, open_index
 from tests.deaps.models.made_encoder import put_into_hub_cache
 from tests.deaps.training.training_store import make_run
 from tests.edf_files import beats, write_edf
@@ -116,7 +115,7 @@ def test_a_file_without_a_contract_is_read_as_version_1_with_a_warning(tmp_path:
     assert torch.equal(encoder(window), load_encoder()(window))
     assert read_contract(path) is None
     # Nothing is known, so nothing contradicts.
-    require_chain(path, result_settings(load_settings()), {ALGORITHM_VERSION})
+    require_chain(path, Chain(result_settings(load_settings()), WINDOWS_VERSION))
     assert normalisation_of(path) == "recording"
 
 
@@ -163,7 +162,7 @@ def test_terms_that_this_program_does_not_keep_are_refused(
     with pytest.raises(EncoderFileError, match=words):
         load_encoder(path)
     with pytest.raises(EncoderFileError, match=words):
-        require_chain(path, result_settings(load_settings()), {ALGORITHM_VERSION})
+        require_chain(path, Chain(result_settings(load_settings()), WINDOWS_VERSION))
 
 
 def test_the_contract_says_how_windows_are_normalised(tmp_path: Path) -> None:
@@ -196,28 +195,28 @@ def test_a_test_vector_of_fewer_numbers_is_named(tmp_path: Path) -> None:
 
 def test_windows_of_another_version_of_the_chain_contradict(tmp_path: Path) -> None:
     settings = result_settings(load_settings())
-    require_chain(None, settings, {1})
+    require_chain(None, Chain(settings, 1))
     with pytest.raises(EncoderFileError, match="the signal chain's version is 2, not 1"):
-        require_chain(None, settings, {1, 2})
-    require_chain(with_terms(tmp_path, algorithms=[1, 2]), settings, {2})
+        require_chain(None, Chain(settings, 2))
+    require_chain(with_terms(tmp_path, algorithms=[1, 2]), Chain(settings, 2))
 
 
 def test_windows_of_a_store_are_compared_by_data_set(tmp_path: Path) -> None:
     rows = [
-        write_recording(tmp_path, make_row(dataset=dataset, algorithm_version=version))
-        for dataset, version in (("old", None), ("new", 2))
+        write_recording(tmp_path, make_row(dataset=dataset, versions=versions))
+        for dataset, versions in (("old", None), ("new", "reader.edf=1 windows=2 gate=2"))
     ]
     publish_rows(tmp_path, rows)
     with open_index(tmp_path) as index:
-        require_chain_of_store(None, index, "old")
-        for dataset in ("new", None):
+        require_chain_of_store(None, index, "dataset = 'old'")
+        for condition in ("dataset = 'new'", "true"):
             with pytest.raises(EncoderFileError, match="the signal chain's version is 2, not 1"):
-                require_chain_of_store(None, index, dataset)
+                require_chain_of_store(None, index, condition)
 
 
 def test_the_words_for_the_chain_are_those_of_its_version() -> None:
-    """Whoever raises ALGORITHM_VERSION says in CHAIN what changed, if windows did."""
-    assert ALGORITHM_VERSION == 1
+    """Whoever raises WINDOWS_VERSION says in CHAIN what changed, if windows did."""
+    assert WINDOWS_VERSION == 1
     assert "resample_poly; Butterworth high-pass forward and backward" in CHAIN
 
 
@@ -244,8 +243,8 @@ def test_windows_of_another_length_or_rate_contradict() -> None:
     assert contract is not None
     other = contract.model_copy(update={"fs": 250})
     settings = result_settings(load_settings())
-    assert contract.contradictions(settings, {1}) == []
-    assert other.contradictions(settings, {1}) == [
+    assert contract.contradictions(Chain(settings, 1)) == []
+    assert other.contradictions(Chain(settings, 1)) == [
         "windows have 1000 samples at 100 Hz, not 1000 at 250 Hz"
     ]
 
@@ -254,7 +253,7 @@ def test_other_leads_do_not_contradict() -> None:
     contract = read_contract()
     assert contract is not None
     settings = result_settings(load_settings(overrides=['signal.channels=["MY LEAD"]']))
-    assert contract.contradictions(settings, {1}) == []
+    assert contract.contradictions(Chain(settings, 1)) == []
 
 
 def test_a_contract_has_the_leads_of_just_the_recordings_that_were_trained_on(
@@ -262,7 +261,7 @@ def test_a_contract_has_the_leads_of_just_the_recordings_that_were_trained_on(
 ) -> None:
     leads = {"afpdb/n01": "ECG0", "cpsc2021/1a": "II", "cpsc2021/1b": "I", "cpsc2021/2": "V1"}
     rows = [
-        make_row(name, dataset, channel=channel, subject=name[:1], algorithm_version=2)
+        make_row(name, dataset, channel=channel, subject=name[:1], versions="windows=2")
         for (dataset, name), channel in ((key.split("/"), lead) for key, lead in leads.items())
     ]
     rows.append(make_row("1c", "cpsc2021", subject="1", channel="V5"))  # no window is usable

@@ -98,7 +98,9 @@ def made_examples(labels: list[int], subjects: list[str], **changes: Any) -> Exa
         "subjects": np.array(subjects),
         "contents": np.array([f"c{i}" for i in range(n)]),
         "sides": np.full(n, ""),
-        "windows": Windows(np.zeros(n, np.int32), np.arange(n, dtype=np.int32)),
+        "windows": Windows(
+            np.zeros(n, np.int32), np.arange(n, dtype=np.int32), np.zeros(n, np.uint64)
+        ),
         "owner": np.arange(n),
     }
     return Examples(**values | changes)

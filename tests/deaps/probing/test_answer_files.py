@@ -16,7 +16,7 @@ from deaps.probing.probes import Answers
 
 def _job() -> FoldJob:
     places = np.arange(6)
-    windows = Windows(np.ones(6, np.int32), places.astype(np.int32))
+    windows = Windows(np.ones(6, np.int32), places.astype(np.int32), np.ones(6, np.uint64))
     folds = (Fold("a", places[:3], places[3:]), Fold("b", places[3:], places[:3]))
     return FoldJob(np.array([0, 1, 0, 1, 0, 1], np.int8), 2, windows, places, folds)
 
@@ -91,7 +91,7 @@ def test_the_digest_of_a_job_changes_with_labels_windows_owners_and_folds() -> N
     others = [
         replace(job, labels=1 - job.labels),
         replace(job, n_classes=3),
-        replace(job, windows=Windows(job.windows.recording_id + 1, job.windows.row)),
+        replace(job, windows=replace(job.windows, content=job.windows.content + np.uint64(1))),
         replace(job, owner=job.owner // 2),
         replace(job, folds=swapped),
         replace(job, folds=job.folds[:1]),

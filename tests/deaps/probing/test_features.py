@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ from deaps.probing.features import (
     write_features,
 )
 
-WINDOWS = Windows(np.array([7, 7, 2], np.int32), np.array([1, 0, 5], np.int32))
+WINDOWS = Windows(
+    np.array([7, 7, 2], np.int32), np.array([1, 0, 5], np.int32), np.array([70, 70, 20], np.uint64)
+)
 FEATURES = np.arange(6, dtype=np.float32).reshape(3, 2)
 
 
@@ -26,7 +29,17 @@ def test_a_window_without_features_is_an_error(tmp_path: Path) -> None:
     write_features(tmp_path / "f.parquet", WINDOWS, FEATURES)
     table = read_features(tmp_path / "f.parquet")
     with pytest.raises(KeyError, match="1 of 2 windows have no features"):
-        table.of(Windows(np.array([7, 9], np.int32), np.array([1, 0], np.int32)))
+        table.of(replace(WINDOWS.at(slice(2)), content=np.array([70, 90], np.uint64)))
+
+
+def test_features_belong_to_content_and_not_to_numbers_of_recordings(tmp_path: Path) -> None:
+    """An index that is built anew may number its recordings otherwise."""
+    write_features(tmp_path / "f.parquet", WINDOWS, FEATURES)
+    renumbered = replace(WINDOWS, recording_id=np.array([2, 2, 7], np.int32))
+    assert (read_features(tmp_path / "f.parquet").of(renumbered) == FEATURES).all()
+    assert renumbered.digest() == WINDOWS.digest()
+    assert WINDOWS.at(slice(2)).digest() != WINDOWS.digest()
+    assert WINDOWS.at(np.array([2, 0, 1])).digest() == WINDOWS.digest()
 
 
 def test_a_recording_is_the_mean_over_its_windows() -> None:

@@ -14,8 +14,7 @@ from deaps.models.encoder_file import read_about, read_contract
 from deaps.probing.plan import Plan, plan_benchmarks
 from deaps.probing.pretraining_guard import guard_plans
 from deaps.train import train_run
-from deaps.training.checkpoints import encoder_files
-from deaps.training.run_folder import Run, create_run, open_run
+from deaps.training.run_folder import Run, create_run, encoder_files, open_run
 from deaps.training.trained_on import (
     TRAINED_ON_NAME,
     TrainedOn,

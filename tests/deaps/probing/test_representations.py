@@ -19,7 +19,7 @@ from tests.deaps.probing.outcomes.test_judging import trained
 
 def test_run_whose_folder_was_removed_is_named(tmp_path: Path) -> None:
     finished: Any = SimpleNamespace(run=SimpleNamespace(name="byol-1", folder=tmp_path / "gone"))
-    windows = Windows(np.zeros(1, np.int32), np.zeros(1, np.int32))
+    windows = Windows(np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.uint64))
     with pytest.raises(DeapsError, match=r"byol-1 has no encoder.*run deaps train"):
         list(run_files(finished, windows, every_step=False))
 

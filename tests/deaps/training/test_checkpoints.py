@@ -22,13 +22,12 @@ from deaps import Encoder
 from deaps.models.encoder_file import EncoderFileError, encoder_bytes, load_encoder
 from deaps.training.checkpoints import (
     CheckpointError,
-    encoder_files,
-    encoder_path,
     load_checkpoint,
     remove_checkpoints,
     save_checkpoint,
     save_encoder,
 )
+from deaps.training.run_folder import encoder_files, encoder_path
 from storage.layout import CHECKPOINTS_FOLDER
 
 

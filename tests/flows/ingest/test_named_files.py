@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from preprocessing.formats.wfdb_record import read_wfdb_lead
 from preprocessing.recording import UnreadableRecordingError
 from preprocessing.units import UNKNOWN_UNIT
 from tests.edf_files import beats, patch, write_edf
-from tests.flows.inline import ask, one, run, settings_for
+from tests.flows.inline import ask, one, run, settings_for, todo
 from tests.preprocessing.datasets.test_folder import write_bdf, write_brainvision
 from tests.wfdb_files import write_record
 
@@ -186,3 +187,32 @@ def test_bdf_is_read_as_mne_reads_it(tmp_path: Path) -> None:
     path = bdf(tmp_path)
     (volts,) = mne.io.read_raw_bdf(path, verbose="ERROR").get_data()
     np.testing.assert_allclose(read_edf_lead(path).signal, volts * 1e3, atol=1e-6)
+
+
+def test_a_header_that_names_anothers_signal_is_its_duplicate(tmp_path: Path) -> None:
+    """Subject 101 must not get the signal of 100 under the name of 101.dat."""
+    data = tmp_path / "mitdb"
+    for record, seed in (("100", 1), ("101", 2)):
+        write_record(data, record, {"MLII": beats(30, 360, seed=seed)})
+    header = data / "101.hea"
+    header.write_text(header.read_text().replace("101.dat", "100.dat"))
+    settings = settings_for(tmp_path / "store", mitdb=data)
+    run(settings)
+    rows = ask(settings, "SELECT name, status::VARCHAR, reason FROM recordings ORDER BY name")
+    assert rows == [("100", "ok", None), ("101", "quarantined", "duplicate of 100")]
+    sources = ask(settings, "SELECT path FROM sources WHERE recording_id = 2 ORDER BY path")
+    assert [path for (path,) in sources] == ["100.dat", "101.hea"]
+    os.utime(data / "100.dat", ns=(10**18, 10**18))
+    assert set(todo(settings)) == {"100", "101"}
+
+
+def test_one_signal_in_two_formats_is_a_duplicate(tmp_path: Path) -> None:
+    """A copy with another header, or in another container, is still one recording."""
+    data = tmp_path / "own"
+    signal = np.round(beats(60, 125) * 200) / 200
+    write_record(data, "a", {"II": signal}, fs=125)
+    write_record(data, "b", {"II": signal}, fs=125, fmt="16")
+    settings = settings_for(tmp_path / "store", folder=data)
+    run(settings)
+    rows = ask(settings, "SELECT name, reason FROM recordings ORDER BY name")
+    assert rows == [("a.hea", None), ("b.hea", "duplicate of a.hea")]

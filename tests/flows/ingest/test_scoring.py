@@ -15,6 +15,7 @@ from preprocessing.config import SynthSettings
 from preprocessing.synth import DATASETS
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import ask, one, run, settings_for, todo
+from tests.wfdb_files import write_record
 
 LONG_AGO_NS = 1_600_000_000 * 10**9
 NIGHT = "shhs1-200001"
@@ -235,3 +236,51 @@ def test_ones_own_edf_plus_has_its_annotations(tmp_path: Path) -> None:
         ("N3", "S3", 0.0),
     ]
     assert notes(settings, "night.edf") == ["1 annotations in other words: left out"]
+
+
+def test_ones_own_bdf_plus_has_its_annotations(tmp_path: Path) -> None:
+    data = tmp_path / "own"
+    data.mkdir()
+    stages = [
+        edfio.EdfAnnotation(0, 30, "Sleep stage W"),
+        edfio.EdfAnnotation(30, 30, "Sleep stage N2"),
+    ]
+    signal = edfio.BdfSignal(beats(60), 125, label="ECG", physical_dimension="mV")
+    edfio.Bdf([signal], annotations=stages).write(data / "night.bdf")
+    settings = settings_for(tmp_path / "store", folder=data)
+    run(settings)
+    rows = ask(settings, "SELECT stage::VARCHAR FROM windows")
+    assert [stage for (stage,) in rows] == ["W"] * 3 + ["N2"] * 3
+
+
+def test_a_table_of_another_length_is_not_used(tmp_path: Path) -> None:
+    data = tmp_path / "own"
+    write_edf(data / "a.edf", {"ECG": beats(120)})
+    (data / "events.csv").write_text("file,start_s,duration_s,event\na.edf,0,7200,N2\n")
+    settings = settings_for(tmp_path / "store", folder=data)
+    run(settings)
+    assert ask(settings, "SELECT DISTINCT stage::VARCHAR FROM windows") == [(None,)]
+    (note,) = notes(settings, "a.edf")
+    assert note.startswith("scoring of another length")
+    assert note.endswith("not used")
+
+
+def test_rows_of_a_file_score_no_other_file_of_a_similar_name(tmp_path: Path) -> None:
+    data = tmp_path / "own"
+    for seed, name in enumerate(("night.edf", "Night.edf", "other.edf")):
+        write_edf(data / name, {"ECG": beats(60, seed=seed)})
+    write_record(data, "night", {"II": beats(60, 360, seed=7)})
+    rows = "night.edf,0,30,W\nnight.edf,30,30,N1\nOTHER,0,30,N2\nother.edf,30,30,N3\n"
+    (data / "events.csv").write_text(f"file,start_s,duration_s,event\n{rows}NIGHT,0,60,REM\n")
+    settings = settings_for(tmp_path / "store", folder=data)
+    run(settings)
+    stages = ask(
+        settings,
+        "SELECT name, string_agg(DISTINCT stage::VARCHAR, ' ' ORDER BY stage::VARCHAR) "
+        "FROM windows JOIN recordings USING (recording_id) GROUP BY name",
+    )
+    assert dict(stages) == {
+        "night.edf": "N1 W", "Night.edf": None, "night.hea": None, "other.edf": "N2 N3"
+    }  # fmt: skip
+    warnings = one(settings, "SELECT warnings FROM datasets")
+    assert any("1 name means more than one file: not used" in warning for warning in warnings)

@@ -149,7 +149,9 @@ def test_store_without_a_log_has_no_events(tmp_path: Path) -> None:
 
 def test_how_long_logs_are_kept_changes_no_evaluation(tmp_path: Path) -> None:
     ids = {
-        evaluation_id(settings_for(tmp_path, f"store.keep_logs_days={days}"), "snapshot", ["run"])
+        evaluation_id(
+            settings_for(tmp_path, f"store.keep_logs_days={days}"), "snapshot", {"run": "1"}
+        )
         for days in (1, 90)
     }
     assert len(ids) == 1

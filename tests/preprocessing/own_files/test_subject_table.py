@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from preprocessing.own_files.file_names import FileNames, same_file
+from preprocessing.own_files.file_names import FileNames
 from preprocessing.own_files.sexes import read_sexes
-from preprocessing.own_files.subject_table import SubjectLine, read_subject_table
+from preprocessing.own_files.subject_table import (
+    SubjectLine,
+    SubjectTable,
+    SubjectTableError,
+    read_subject_table,
+)
 from preprocessing.own_files.visits import read_visits
 from storage.schema import Sex
 
@@ -50,7 +55,7 @@ def test_a_name_that_means_no_recording_finds_none(text: str) -> None:
     [("sub/b", True), ("Sub\\B.dat", True), ("b.hea", False), ("sub/c.hea", False)],
 )
 def test_a_table_of_events_means_a_file_by_its_path(text: str, same: bool) -> None:
-    assert same_file(text, "sub/b.hea") is same
+    assert (FileNames(RECORDINGS).meant(text, anywhere=False) == ["sub/b.hea"]) is same
 
 
 def test_a_name_that_could_mean_two_recordings_finds_none() -> None:
@@ -89,7 +94,7 @@ def test_rows_without_a_file_and_files_without_a_row_are_named(tmp_path: Path) -
     path = tmp_path / "subjects.csv"
     path.write_text("file,subject,visit,sex,age\na.edf,p1,1,F,44\nnigth-1.edf,p2,1,F,44\n")
     said = "\n".join(read_subject_table(path, [*RECORDINGS, "night-1.edf"]).warnings)
-    assert "1 row names no file here, e.g. row 3; did you mean 'night-1.edf'?" in said
+    assert "1 row names no file here, line 3; did you mean 'night-1.edf'?" in said
     assert "3 recordings have no row and count as subjects of their own: sub/b.hea, sub/c" in said
 
 
@@ -98,7 +103,7 @@ def test_values_that_are_not_read_are_counted_and_not_quoted(tmp_path: Path) -> 
     path.write_text("file,subject,visit,sex,age\na.edf,p1,-3,Anna,Smith\n")
     said = "\n".join(read_subject_table(path, ["a.edf"]).warnings)
     for what in ("visits that are not 1 to 10,000", "sexes that are not understood", "130 years"):
-        assert f"{what}: 1, e.g. in row 2" in said
+        assert f"{what}: 1, line 2" in said
     assert "Anna" not in said
     assert "Smith" not in said
 
@@ -145,3 +150,96 @@ def test_dates_of_visits_are_never_kept() -> None:
     visits = read_visits(["2019-01-02", "2019-01-02"], ["a", "b"])
     assert visits.names == [None, None]
     assert "2019" not in (visits.understood or "")
+
+
+def test_a_file_in_a_folder_is_not_one_of_the_same_name_in_another() -> None:
+    names = FileNames(["siteB/night.edf"])
+    assert names.find("siteA/night.edf") is None
+    assert names.find("night.edf") == "siteB/night.edf"
+
+
+def table_of(tmp_path: Path, text: str) -> SubjectTable:
+    path = tmp_path / "subjects.csv"
+    path.write_text(text, encoding="utf-8")
+    return read_subject_table(path, ["a.edf", "b.edf", "c.edf", "d.edf"])
+
+
+@pytest.mark.parametrize(
+    ("dates", "order", "visits"),
+    [
+        (["03/01/2020", "02/28/2020"], "month/day", [2, 1]),
+        (["03/01/2020", "28/02/2020"], "day/month", [1, 2]),
+        (["2020-03-01", "2020-02-28"], "year/month/day", [2, 1]),
+        (["01/02/2020", "02/02/2020"], "either order", [1, 2]),
+    ],
+)
+def test_dates_are_read_in_the_order_of_their_column(
+    tmp_path: Path, dates: list[str], order: str, visits: list[int]
+) -> None:
+    rows = "".join(f"{file}.edf,p1,{day}\n" for file, day in zip("ab", dates, strict=True))
+    table = table_of(tmp_path, f"file,patient,date\n{rows}")
+    assert [table.lines[f"{file}.edf"].visit for file in "ab"] == visits
+    columns = f"file = column file, subject = column patient, visit = column date ({order})"
+    assert f"subjects.csv: {columns}" in table.understood
+
+
+@pytest.mark.parametrize(
+    ("dates", "problem"),
+    [
+        (["03/01/2020", "02/03/2020"], "may be day/month or month/day"),
+        (["28/01/2020", "02/28/2020"], "two orders"),
+    ],
+)
+def test_dates_that_nobody_can_order_are_refused(
+    tmp_path: Path, dates: list[str], problem: str
+) -> None:
+    rows = "".join(f"{file}.edf,p1,{day}\n" for file, day in zip("ab", dates, strict=True))
+    with pytest.raises(SubjectTableError, match=problem):
+        table_of(tmp_path, f"file,patient,date\n{rows}")
+
+
+def test_a_patient_is_the_subject_where_a_column_of_row_numbers_is_called_id(
+    tmp_path: Path,
+) -> None:
+    table = table_of(tmp_path, "id,patient,file\n1,p1,a.edf\n2,p1,b.edf\n")
+    assert {line.subject for line in table.lines.values()} == {"p1"}
+    table = table_of(tmp_path, "id,file\n1,a.edf\n2,b.edf\n")
+    assert [table.lines[file].subject for file in ("a.edf", "b.edf")] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("file,subject,sex,age\na.edf,Doe, Jane,F,30\n", "line 2: more fields"),
+        ("file,subject,subject\na.edf,p1,p2\n", "subject may be column 'subject' or column"),
+        ("file,patient,participant\na.edf,p1,x\n", "may be column 'patient' or column 'partici"),
+        ("file,subject\na.edf,p1\n\na.edf,p2\n", "lines 2 and 4 name one file and differ"),
+        ("file,subject,sex\na.edf,p1,F\nb.edf,p1,M\n", "lines 2 and 3 give one subject two sex"),
+    ],
+)
+def test_what_could_mix_up_people_is_an_error_with_line_numbers(
+    tmp_path: Path, text: str, problem: str
+) -> None:
+    with pytest.raises(SubjectTableError, match=problem) as error:
+        table_of(tmp_path, text)
+    assert "Jane" not in str(error.value)
+
+
+def test_rows_and_columns_that_say_the_same_twice_are_no_error(tmp_path: Path) -> None:
+    text = "file,patient,participant,sex\na.edf,p1,p1,F\na.edf,p1,p1,\nb.edf,p2,p2,M,,\n"
+    table = table_of(tmp_path, text)
+    assert table.lines["a.edf"] == SubjectLine("p1", None, None, Sex.FEMALE, None)
+    assert table.lines["b.edf"].sex is Sex.MALE
+
+
+def test_names_that_are_likely_one_person_are_listed(tmp_path: Path) -> None:
+    text = "file,subject\na.edf,007\nb.edf,7\nc.edf,P1\nd.edf,p1\n"
+    (warning,) = (w for w in table_of(tmp_path, text).warnings if "one person" in w)
+    assert "'007' and '7'; 'P1' and 'p1'" in warning
+    text = "file,subject\na.edf,9\nb.edf,9.0\nc.edf,10\n"
+    assert "'9' and '9.0'" in " ".join(table_of(tmp_path, text).warnings)
+
+
+def test_two_ways_to_write_an_accent_are_one_person(tmp_path: Path) -> None:
+    table = table_of(tmp_path, "file,subject\na.edf,Ren\u00e9\nb.edf,Rene\u0301\n")
+    assert {line.subject for line in table.lines.values()} == {"Ren\u00e9"}
