@@ -20,21 +20,30 @@ from typing import TYPE_CHECKING
 from flows.config import RefreshSettings
 from flows.deployments import Deployment, deployments
 from flows.runtime.lifeline import tied_command
+from flows.runtime.local_server import HOST, server_environment
 from flows.runtime.prefect_server import (
     ServerError,
     end_stray_servers,
     note_server,
-    prefect_home,
     require_server,
 )
 from flows.runtime.report_server import serving_reports
+from flows.runtime.server_address import (
+    AUTH_VARIABLE,
+    URL_VARIABLE,
+    named_server,
+    own_password,
+    password_file,
+    prefect_home,
+    publish_server,
+    registered_serve,
+)
 from flows.runtime.silent_runs import ensure_automation
 
 if TYPE_CHECKING:
     from prefect.deployments.runner import RunnerDeployment
 
-HOST = "127.0.0.1"
-_API_VARIABLE = "PREFECT_API_URL"
+SERVER_AUTH_VARIABLE = "PREFECT_SERVER_API_AUTH_STRING"
 _START_S = 120
 _STOP_S = 15
 _PORT_S = 5
@@ -54,14 +63,23 @@ def serve(
 ) -> None:
     """Offer every deployment until SIGTERM or Ctrl-C; queued runs are kept for the next time.
 
-    A server that ``PREFECT_API_URL`` names is used; else one is started here, because only a
+    A server that Prefect's settings name is used; else one is started here, because only a
     whole server creates the runs of a schedule. ``parameters`` are those of every flow: preset
     and config. The reports of ``store`` are served on ``reports_port``, for this machine alone.
+
+    Raises
+    ------
+    ServeRunsError
+        If another one runs in this folder.
     """
     end_stray_servers()
     # A terminal that is closed ends us as SIGTERM does, not without cleaning up.
     signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
-    with _server(port, say), serving_reports(store, reports_port) as reports:
+    with (
+        registered_serve(),
+        _server(port, say),
+        serving_reports(store, reports_port) as reports,
+    ):
         say(f"reports: {reports}")
         from prefect import serve as serve_prefect
 
@@ -99,45 +117,39 @@ def _server(port: int, say: Say) -> Iterator[None]:
     """Run a Prefect server beside, unless one is named already."""
     from prefect.context import refresh_global_settings_context
 
-    if url := os.environ.get(_API_VARIABLE):
+    if url := named_server():
         require_server()
         say(f"using the Prefect server at {url}")
         yield
         return
     port = port if _becomes_free(port) else _free_port()
     address = f"http://{HOST}:{port}"
+    set_by_user = os.environ.get(SERVER_AUTH_VARIABLE)
+    password = set_by_user or own_password()
     log = prefect_home() / "server.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as stream:
         process = subprocess.Popen(
-            tied_command(
-                [
-                    sys.executable,
-                    "-m",
-                    "prefect",
-                    "server",
-                    "start",
-                    f"--host={HOST}",
-                    f"--port={port}",
-                ]
-            ),
+            tied_command([sys.executable, "-m", "flows.runtime.local_server", str(port)]),
             stdout=stream,
             stderr=stream,
-            # Its pages ask port 4200 otherwise, whatever the port is.
-            env={**os.environ, "PREFECT_SERVER_UI_API_URL": f"{address}/api"},
+            env={**os.environ, **server_environment(password)},
             # Ctrl-C is for us alone: the server has to outlive the runs that report to it.
             process_group=0,
         )
     note_server(process.pid)
     try:
         _wait_until_healthy(process, f"{address}/api/health", log)
-        os.environ[_API_VARIABLE] = f"{address}/api"
+        ours = {URL_VARIABLE: f"{address}/api", AUTH_VARIABLE: password}
+        os.environ.update(ours)
         # Prefect has read its settings at import; it would start a second server for us.
         refresh_global_settings_context()
-        say(f"Prefect's pages: {address}")
+        publish_server(address, password)
+        where = SERVER_AUTH_VARIABLE if set_by_user else password_file()
+        say(f"Prefect's pages: {address} (the password is in {where})")
         yield
     finally:
-        os.environ.pop(_API_VARIABLE, None)
+        for name in (URL_VARIABLE, AUTH_VARIABLE):
+            os.environ.pop(name, None)
         _end(process)
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import urllib.request
 from typing import Any
 
-from flows.runtime.server_address import named_server
+from flows.runtime.server_address import named_password, named_server
 
 _PATIENCE_S = 3
 
@@ -33,7 +32,7 @@ def _ask(url: str) -> list[dict[str, Any]]:
     if not url.startswith(("http://", "https://")):
         raise ValueError(f"{url} is no web address")
     headers = {"content-type": "application/json"}
-    if auth := os.environ.get("PREFECT_API_AUTH_STRING"):
+    if auth := named_password():
         headers["authorization"] = f"Basic {base64.b64encode(auth.encode()).decode()}"
     request = urllib.request.Request(url, b"{}", headers)  # noqa: S310 - checked above
     with urllib.request.urlopen(request, timeout=_PATIENCE_S) as answer:  # noqa: S310 - as above

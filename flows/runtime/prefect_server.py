@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import sys
 import threading
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.runtime.lifeline import TiedSubprocess
+from flows.runtime.local_server import server_environment
+from flows.runtime.server_address import AUTH_VARIABLE, prefect_home
 from storage.atomic import replacing
 from storage.errors import DeapsError
 from storage.locking.processes import command_words
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
 _NOTES = "embedded-servers"
 _EMBEDDED_LOG = "embedded-server.log"
-_SERVER_MARKS = ("prefect.server", "prefect server")
+_SERVER_MARKS = ("prefect.server", "prefect server", "flows.runtime.local_server")
 """Parts of a server's command line, started by Prefect or by us."""
 
 _ANSWER_S = 20.0
@@ -93,8 +96,14 @@ def _start_embedded() -> str | None:
 
     Prefect waits its whole time limit also for a process that has ended, so we look ourselves.
     """
+    from prefect.context import refresh_global_settings_context
     from prefect.server.api import server as server_module
     from prefect.server.api.server import SubprocessASGIServer
+
+    # A password for this run alone: no page, and no other user of the machine, gets in.
+    password = f"deaps:{secrets.token_hex(24)}"
+    os.environ.update({**server_environment(password), AUTH_VARIABLE: password})
+    refresh_global_settings_context()
 
     # So that no kill of ours leaves it: Prefect starts it with the module that it has imported.
     setattr(server_module, "subprocess", TiedSubprocess())  # noqa: B010 - no name that it exports
@@ -192,13 +201,6 @@ def _owner(note: Path) -> int | None:
 def _is_server(pid: int) -> bool:
     command = " ".join(command_words(pid))
     return any(mark in command for mark in _SERVER_MARKS)
-
-
-def prefect_home() -> Path:
-    """Return the folder where Prefect keeps its database here."""
-    from prefect.settings import get_current_settings
-
-    return Path(get_current_settings().home)
 
 
 def _notes() -> Path:

@@ -12,24 +12,26 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from flows.runtime.local_server import HOST, is_own_request
 from storage.layout import REPORTS_FOLDER, resolve_root
 
-HOST = "127.0.0.1"
 URL_VARIABLE = "DEAPS_REPORTS_URL"
 STORE_VARIABLE = "DEAPS_REPORTS_STORE"
-_NAMES = {HOST, "localhost"}
 
 
 class _ReportHandler(SimpleHTTPRequestHandler):
     """Serves files below the reports; says nothing, and answers only to this machine's names."""
 
     def send_head(self) -> Any:
-        """Refuse a request under another name: a page elsewhere could point its own name here."""
-        host = (self.headers.get("Host") or "").rpartition(":")[0] or self.headers.get("Host")
-        if host not in _NAMES:
+        """Refuse a request under another name, or from another page: both may be anybody's."""
+        if not is_own_request(self.headers.get("Host"), self.headers.get("Origin")):
             self.send_error(HTTPStatus.FORBIDDEN, "unknown host")
             return None
-        return super().send_head()
+        try:
+            return super().send_head()
+        except ValueError:  # no file has such a name: a zero byte is in it
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return None
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
         """Keep quiet: the terminal is for flows."""

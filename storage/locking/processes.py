@@ -18,6 +18,16 @@ def command_words(pid: int) -> list[str]:
         return []
 
 
+def start_time(pid: int) -> float | None:
+    """Return when a process started, None if it has ended; with it a pid is never another's."""
+    import psutil
+
+    try:
+        return float(psutil.Process(pid).create_time())
+    except psutil.Error:
+        return None
+
+
 def processes_with_open_file(path: Path) -> list[int]:
     """Return the pids of all processes that this user may see and that have a file open."""
     import psutil

@@ -6,6 +6,8 @@ import http.client
 import urllib.request
 from pathlib import Path
 
+import pytest
+
 from flows.config import load_settings
 from flows.report import link_report
 from flows.runtime.report_server import served_reports, serving_reports
@@ -35,6 +37,15 @@ def test_a_request_under_another_name_is_refused(tmp_path: Path) -> None:
     page_in(tmp_path)
     with serving_reports(tmp_path, 0) as url:
         assert status(url, "/r1/index.html", host="evil.example:80") == 403
+
+
+def test_a_name_that_no_file_can_have_is_not_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving_reports(tmp_path, 0) as url:
+        assert status(url, "/%00") == 404
+        assert status(url, "/r1/%00index.html") == 404
+    assert "Traceback" not in capsys.readouterr().err
 
 
 def test_a_port_that_is_taken_is_left_for_another(tmp_path: Path) -> None:
