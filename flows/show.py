@@ -207,7 +207,7 @@ def _embeddings(
     )
 
     file = encoder_file(encoder)
-    require_chain_of_store(file, index, found.dataset)
+    require_chain_of_store(file, index, "recording_id = $id", id=found.recording_id)
     windows = WindowStore(root, normalise=normalisation_of(file))
     return embed_windows(load_encoder(file), windows.read_recording(found.recording_id))
 

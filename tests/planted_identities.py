@@ -71,11 +71,11 @@ def edf(path: Path) -> None:
     identified(write_edf(path, {"ECG": beats(25)}))
 
 
-def edf_plus(path: Path) -> None:
+def edf_plus(path: Path, *, seed: int = 11) -> None:
     """Write an EDF+ whose annotations name the person, too."""
     path.parent.mkdir(parents=True, exist_ok=True)
     edfio.Edf(
-        [edfio.EdfSignal(beats(25, seed=1), 125, label="ECG", physical_dimension="mV")],
+        [edfio.EdfSignal(beats(25, seed=seed), 125, label="ECG", physical_dimension="mV")],
         patient=edfio.Patient(
             code=HOSPITAL_CODE, sex="F", birthdate=BORN, name=f"{SURNAME}_{FIRST_NAME}"
         ),
@@ -91,7 +91,7 @@ def edf_plus(path: Path) -> None:
 
 
 def edf_plus_d(path: Path) -> None:
-    edf_plus(path)
+    edf_plus(path, seed=1)
     patch(path, slice(192, 197), "EDF+D")
 
 

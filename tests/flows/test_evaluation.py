@@ -34,7 +34,7 @@ from flows.experiment.evaluation_inputs import list_features, wanted_answers
 from flows.experiment.feature_jobs import SnapshotChangedError, WindowSource
 from flows.experiment.fold_jobs import run_folds
 from flows.experiment.folder import is_complete, keep_evaluation, result_rows
-from flows.experiment.state import NothingTrainedError, load_state
+from flows.experiment.state import ExperimentState, NothingTrainedError, load_state
 from flows.runtime.dask_pool import worker_pool
 from storage.publish import republish
 from storage.snapshot import open_index
@@ -246,17 +246,20 @@ def test_untrained_runs_are_named_and_left_out(settings: Settings) -> None:
     ]
 
 
-def test_floors_of_another_snapshot_are_made_anew(settings: Settings) -> None:
-    """Recordings keep their ids when their signals change."""
+def test_features_are_named_by_what_their_windows_hold(settings: Settings) -> None:
+    """A number of a recording is of one index: after it is built anew, it may be another's."""
+
+    def names(state: ExperimentState, number: int, content: int) -> dict[str, Path]:
+        ids, rows = np.array([number], np.int32), np.array([0], np.int32)
+        windows = Windows(ids, rows, np.array([content], np.uint64))
+        return {file.representation: file.path for file in list_features(state, windows)}
+
     state = load_state(settings)
-    windows = Windows(np.array([1], np.int32), np.array([0], np.int32), np.array([9], np.uint64))
-    before, after = (
-        {file.representation: file.path for file in list_features(each, windows)}
-        for each in (state, replace(state, snapshot_id="another"))
-    )
-    assert before["random"] != after["random"]
-    assert before["classical"] != after["classical"]
-    assert before["byol"] == after["byol"]  # its run belongs to one snapshot
+    first = names(state, 1, 9)
+    assert names(state, 2, 9) == first
+    assert names(replace(state, snapshot_id="another"), 1, 9) == first
+    other = names(state, 1, 8)
+    assert all(first[name] != other[name] for name in ("random", "classical", "byol"))
 
 
 def test_features_that_a_pool_is_asked_for_are_of_runs_alone(settings: Settings) -> None:

@@ -153,7 +153,7 @@ def test_scan_prints_what_it_understood_and_what_not(tmp_path: Path) -> None:
         "3 rows, separated by semicolons",
         "sex: M = male (1); 2, W = female (2)",
         "visits: baseline = 2, follow-up = 3",
-        "1 row names no file here, e.g. row 4",
+        "1 row names no file here, line 4",
         "1 recording has no row and counts as a subject of its own: c.edf",
     ):
         assert text in output
