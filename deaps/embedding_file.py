@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from storage.atomic import replacing
+from storage.atomic import replacing, require_writable
 from storage.errors import DeapsError
 from storage.schema import GATE_FLAGS
 
@@ -123,9 +123,13 @@ def writing_embeddings(path: Path, about: AboutEmbeddings) -> Iterator[Embedding
 
 
 def require_ours(path: Path) -> None:
-    """Raise DeapsError unless ``path`` is free, or a file that ``deaps embed`` has written."""
+    """Raise DeapsError unless ``path`` is free, or a file that ``deaps embed`` has written.
+
+    An OSError says that nothing can be written there.
+    """
     if path.is_dir():
         raise DeapsError(f"{path} is a folder; name a file with --out")
+    require_writable(path)
     if not path.exists():
         return
     try:

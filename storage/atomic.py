@@ -40,6 +40,15 @@ def replacing(path: Path, *, mode: int | None = None, fsync_folder: bool = True)
         fsync_path(path.parent)
 
 
+def require_writable(path: Path) -> None:
+    """Raise OSError if no file can be made beside ``path``: before hours of work, not after."""
+    with contextlib.suppress(FileExistsError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    probe = path.with_name(f".{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
+    probe.touch()
+    probe.unlink()
+
+
 def name_file(error: BaseException, path: Path) -> None:
     """Let an error of the system say which file it is about: a full disk names none."""
     if isinstance(error, OSError) and error.errno is not None and error.filename is None:

@@ -12,6 +12,7 @@ from flows.cli.options import exit_on_error
 from flows.cli.pipeline import deploy, evaluate, report, run, serve
 from flows.cli.reference import config, schema
 from flows.cli.store import croissant, doctor, gc, query, show, status, trace
+from flows.runtime.console import echo, keep_any_text_printable
 
 app = typer.Typer(
     name="deaps",
@@ -36,7 +37,7 @@ def _print_version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
-        typer.echo(f"deaps {version('deaps')}")
+        echo(f"deaps {version('deaps')}")
         raise typer.Exit
 
 
@@ -54,4 +55,5 @@ def _all_commands(
 
 def main() -> None:
     """Run the command line."""
+    keep_any_text_printable()
     app()

@@ -21,6 +21,7 @@ from flows.cli.options import (
     settings_from,
 )
 from flows.ingest.demo_data import DEMO_DATA
+from flows.runtime.console import echo
 
 if TYPE_CHECKING:
     from flows.config import Settings
@@ -49,7 +50,7 @@ def init(
 
     look = init_folder(folder, overwrite=overwrite)
     for line in _first_look(look, folder):
-        typer.echo(line)
+        echo(line)
 
 
 def _first_look(look: FirstLook, folder: Path) -> Iterator[str]:
@@ -101,9 +102,9 @@ def channels(
     if write_rows([row._asdict() for row in rows], json=json, parquet=parquet):
         return
     for row in rows:
-        typer.echo(f"{row.label} ({row.fs:g} Hz){': read as the ECG' if row.is_read else ''}")
+        echo(f"{row.label} ({row.fs:g} Hz){': read as the ECG' if row.is_read else ''}")
     if not any(row.is_read for row in rows):
-        typer.echo("none is read; name one: --set signal.channels_add=LABEL, or in deaps.toml")
+        echo("none is read; name one: --set signal.channels_add=LABEL, or in deaps.toml")
 
 
 def synth(
@@ -129,7 +130,7 @@ def synth(
         workers = local_workers(settings.execution)
         written = write_cohort(to, settings.synth, workers=workers, progress=bar.move)
     for name, root in written.items():
-        typer.echo(f"{name}: {root}")
+        echo(f"{name}: {root}")
 
 
 def fetch(
@@ -151,7 +152,7 @@ def fetch(
 
     folder = to or Path("data") / name
     fetch_dataset(name, folder)
-    typer.echo(f"{name} is in {folder}; preprocess it with --set data.{name}={folder}")
+    echo(f"{name} is in {folder}; preprocess it with --set data.{name}={folder}")
 
 
 def scan(
@@ -181,7 +182,7 @@ def scan(
             _print_dataset(dataset, tables, verbose=verbose)
     missing = [dataset for dataset in scanned.datasets if dataset.problem]
     for dataset in missing if json or parquet else ():
-        typer.echo(f"{dataset.job.dataset}: {dataset.problem}", err=True)
+        echo(f"{dataset.job.dataset}: {dataset.problem}", err=True)
     if missing:
         raise typer.Exit(1)
 
@@ -209,7 +210,7 @@ def preprocess(
     scanned = scan_data(settings, only or (), verify=verify)
     for dataset in scanned.datasets:
         if dataset.problem:
-            typer.echo(f"{dataset.job.dataset}: {dataset.problem}: skipped", err=True)
+            echo(f"{dataset.job.dataset}: {dataset.problem}: skipped", err=True)
     scanned.require_data()
     if scanned.nothing_to_do:
         _print_up_to_date(settings, scanned)
@@ -253,7 +254,7 @@ def _print_dataset(dataset: DatasetScan, tables: CohortTables | None, *, verbose
 
     name = dataset.job.dataset
     if dataset.problem:
-        typer.echo(f"{name}: {dataset.problem}: skipped", err=True)
+        echo(f"{name}: {dataset.problem}: skipped", err=True)
         return
     changes = [f"{n} to do ({why})" for why, n in why_counts(dataset).items()]
     if dataset.removed:
@@ -261,16 +262,16 @@ def _print_dataset(dataset: DatasetScan, tables: CohortTables | None, *, verbose
     if dataset.tables_changed:
         changes.append("tables changed: sex, age and labels are read again")
     n_recordings = len(dataset.recordings)
-    typer.echo(f"{name}: {n_recordings} recordings; {'; '.join(changes) or 'up to date'}")
+    echo(f"{name}: {n_recordings} recordings; {'; '.join(changes) or 'up to date'}")
     for text in tables.understood if tables else ():
-        typer.echo(f"{name}: {text}")
+        echo(f"{name}: {text}")
     for warning in (*dataset.warnings, *(tables.warnings if tables else ())):
-        typer.echo(f"{name}: warning: {warning}")
+        echo(f"{name}: warning: {warning}")
     if verbose:
         for recording, why in dataset.todo.items():
-            typer.echo(f"  {recording}: {why}")
+            echo(f"  {recording}: {why}")
         for recording in dataset.removed:
-            typer.echo(f"  {recording}: gone")
+            echo(f"  {recording}: gone")
 
 
 def _print_up_to_date(settings: Settings, scanned: Scan) -> None:
@@ -279,7 +280,7 @@ def _print_up_to_date(settings: Settings, scanned: Scan) -> None:
 
     n_recordings = sum(len(dataset.recordings) for dataset in scanned.datasets)
     counted = "1 recording is" if n_recordings == 1 else f"{n_recordings:,} recordings are"
-    typer.echo(f"nothing to do: {counted} up to date")
+    echo(f"nothing to do: {counted} up to date")
     log_unchanged(EventLog(settings.store.root), scanned)
 
 
@@ -290,7 +291,7 @@ def _print_summary(settings: Settings) -> None:
 
     screen = console()
     screen.print(render(summarise(settings.store.root), screen.width))
-    typer.echo(f"index: {index_path(settings.store.root)}")
+    echo(f"index: {index_path(settings.store.root)}")
 
 
 def _anything_wrong(settings: Settings, scanned: Scan) -> bool:

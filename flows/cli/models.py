@@ -16,6 +16,8 @@ from flows.cli.options import (
     flow_context,
     settings_from,
 )
+from flows.runtime.console import echo
+from storage.errors import DeapsError
 
 
 def train(
@@ -58,9 +60,9 @@ def _print_runs(folders: list[Path]) -> None:
     from deaps.training.run_folder import read_end
 
     for folder in folders:
-        typer.echo(f"run: {folder}")
+        echo(f"run: {folder}")
     if any(read_end(folder).get("synthetic") for folder in folders):
-        typer.echo("synthetic data, no person was recorded")
+        echo("synthetic data, no person was recorded")
 
 
 def embed(
@@ -99,13 +101,13 @@ def embed(
         out or default_out(source),
         keep_rejected=keep_rejected,
         plot=plot,
-        say=lambda text: typer.echo(text, err=True),
+        say=lambda text: echo(text, err=True),
     )
     for text in done.skipped:
-        typer.echo(f"skipped {text}", err=True)
-    typer.echo(f"{done.out}: {done.counts}")
+        echo(f"skipped {text}", err=True)
+    echo(f"{done.out}: {done.counts}")
     for path in done.pictures:
-        typer.echo(str(path))
+        echo(str(path))
 
 
 def export(
@@ -113,6 +115,7 @@ def export(
         Path, typer.Argument(metavar="OUT", help="File ending in .onnx, or folder for a model hub.")
     ],
     encoder: Encoder = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
 ) -> None:
     """Write an encoder as ONNX, or as a folder for a model hub.
 
@@ -121,15 +124,20 @@ def export(
 
     Example: deaps export encoder.onnx
     """
-    if out.suffix != ".onnx":
-        from deaps.models.hub_folder import write_hub_folder
+    from deaps.models.hub import WEIGHTS_NAME
+    from deaps.models.hub_folder import CONFIG_NAME, write_hub_folder
 
-        typer.echo(f"{write_hub_folder(encoder, out)}: config.json, model.safetensors, README.md")
+    is_onnx = out.suffix == ".onnx"
+    for path in (out,) if is_onnx else (out / CONFIG_NAME, out / WEIGHTS_NAME):
+        if path.exists() and not force:
+            raise DeapsError(f"{path} is there already, so it stays; replace it with --force")
+    if not is_onnx:
+        echo(f"{write_hub_folder(encoder, out)}: config.json, model.safetensors, README.md")
         return
     from deaps.models.onnx_export import export_onnx
 
     difference = export_onnx(encoder, out)
-    typer.echo(f"{out}: differs from torch by at most {difference:.1e} of the largest number")
+    echo(f"{out}: differs from torch by at most {difference:.1e} of the largest number")
 
 
 _NO_ANSWERS = "no answers yet; run deaps evaluate first"
@@ -158,7 +166,7 @@ def pack(
         path = pack_run(finished.run, folder)
         kept = count_answers(finished.run)
         size = f"{path.stat().st_size / 1e6:.1f} MB" if kept else _NO_ANSWERS
-        typer.echo(f"{path}: {finished.trained.label}, {size}")
+        echo(f"{path}: {finished.trained.label}, {size}")
 
 
 def unpack(
@@ -185,4 +193,4 @@ def unpack(
     added = [run for path in paths if (run := unpack_run(path, store)) is not None]
     if added:
         republish(store)
-    typer.echo(f"{len(added)} runs added, {len(paths) - len(added)} were there already: {store}")
+    echo(f"{len(added)} runs added, {len(paths) - len(added)} were there already: {store}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
 import typer
 
 from flows.presets import preset_names
+from flows.runtime.console import echo
 from storage.errors import DeapsError
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _describe(error: OSError) -> str:
 
 def stop(message: str) -> NoReturn:
     """Print a message on standard error and exit with 2."""
-    typer.echo(f"deaps: {message}", err=True)
+    echo(f"deaps: {message}", err=True)
     sys.exit(_USAGE_ERROR)
 
 
@@ -113,7 +114,7 @@ def announce(
     from flows.config import name_sources
 
     sources = name_sources(preset=preset, config=config, overrides=overrides or ())
-    typer.echo(f"store: {settings.store.root}, settings: {sources}", err=True)
+    echo(f"store: {settings.store.root}, settings: {sources}", err=True)
 
 
 def flow_arguments(
@@ -130,7 +131,7 @@ def flow_context(settings: Settings, scan: Scan | None = None) -> Iterator[None]
 
     Import flows inside, and call them by `run_flow`: Prefect takes seconds to import and to start.
     """
-    typer.echo("loading Prefect ...", err=True)
+    echo("loading Prefect ...", err=True)
     from flows.runtime.flow_start import hand_over
     from flows.runtime.interrupt import stop_at_once
 

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from flows.runtime.console import echo, printable
 from storage.errors import DeapsError
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def write_rows(
 def print_json(rows: Sequence[Mapping[str, Any]] | pa.Table) -> None:
     """Write rows as a JSON list to standard output."""
     listed = list(rows) if isinstance(rows, Sequence) else rows.to_pylist()
-    typer.echo(json_text.dumps(listed, default=str, indent=1, ensure_ascii=False))
+    echo(json_text.dumps(listed, default=str, indent=1, ensure_ascii=False))
 
 
 def write_parquet(rows: Sequence[Mapping[str, Any]] | pa.Table, path: Path) -> None:
@@ -59,7 +58,7 @@ def write_parquet(rows: Sequence[Mapping[str, Any]] | pa.Table, path: Path) -> N
     table = pa.Table.from_pylist(list(rows)) if isinstance(rows, Sequence) else rows
     with replacing(path) as temporary:
         pq.write_table(table, temporary)
-    typer.echo(f"{table.num_rows:,} rows: {path}", err=True)
+    echo(f"{table.num_rows:,} rows: {path}", err=True)
 
 
 def require_parquet(path: Path) -> None:
@@ -131,7 +130,7 @@ def _print_records(table: pa.Table, ways: str) -> None:
 
 
 def _print_more(what: str, ways: str) -> None:
-    typer.echo(f"{what}; all: {ways}", err=True)
+    echo(f"{what}; all: {ways}", err=True)
 
 
 def _cut(text: str, room: int) -> list[str]:
@@ -140,10 +139,19 @@ def _cut(text: str, room: int) -> list[str]:
 
 def print_csv(table: pa.Table) -> None:
     """Write all rows as CSV to standard output."""
-    writer = csv.writer(sys.stdout)
+    out = _PrintableStream() if sys.stdout.isatty() else sys.stdout
+    writer = csv.writer(out, lineterminator="\n")
     writer.writerow(table.column_names)
     for batch in table.to_batches(max_chunksize=1000):
         writer.writerows(row.values() for row in batch.to_pylist())
+
+
+class _PrintableStream:
+    """Standard output of a terminal; files and pipes get values as they are."""
+
+    def write(self, text: str) -> int:
+        """Write text without control characters."""
+        return sys.stdout.write(printable(text))
 
 
 def _cell(value: Any) -> str:

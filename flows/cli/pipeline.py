@@ -16,6 +16,7 @@ from flows.cli.options import (
     settings_from,
 )
 from flows.ingest.demo_data import DEMO_DATA, ensure_demo_data
+from flows.runtime.console import echo
 
 if TYPE_CHECKING:
     from flows.config import Settings
@@ -46,11 +47,11 @@ def run(
 
         with stop_at_once():
             if ensure_demo_data(settings):
-                typer.echo(f"wrote a synthetic cohort to {DEMO_DATA}", err=True)
+                echo(f"wrote a synthetic cohort to {DEMO_DATA}", err=True)
     scanned = scan(settings)
     scanned.require_data()
     if page := _finished_page(settings, scanned):
-        typer.echo("nothing to do: data sets, runs and report are up to date")
+        echo("nothing to do: data sets, runs and report are up to date")
     else:
         with flow_context(settings, scanned):
             from flows.pipeline import pipeline
@@ -86,7 +87,7 @@ def evaluate(
             arguments = flow_arguments(preset, config, overrides)
             run_flow(evaluate_flow, **arguments, blind=blind)
     if blind:
-        typer.echo(f"answers of {len(state.runs)} runs are kept: {settings.store.root}")
+        echo(f"answers of {len(state.runs)} runs are kept: {settings.store.root}")
     else:
         _print_report(write_page(state.folder))
 
@@ -114,10 +115,10 @@ def _print_report(page: Path) -> None:
     from deaps.evaluation import read_evaluation
     from deaps.report.results import dataset_label
 
-    typer.echo(f"report: {page}")
+    echo(f"report: {page}")
     evaluation = read_evaluation(page.parent)
     if names := [dataset_label(evaluation, name) for name in evaluation.synthetic]:
-        typer.echo(f"synthetic data, no person was recorded: {', '.join(names)}")
+        echo(f"synthetic data, no person was recorded: {', '.join(names)}")
 
 
 def serve(
@@ -147,7 +148,7 @@ def serve(
         port=port,
         store=settings.store.root,
         reports_port=reports_port,
-        say=lambda text: typer.echo(text, err=True),
+        say=lambda text: echo(text, err=True),
         parameters=flow_parameters(preset, config),
     )
 
@@ -166,7 +167,7 @@ def deploy(
     """
     from flows.deploy import deploy as make_ready
 
-    make_ready(file, say=lambda text: typer.echo(text, err=True))
+    make_ready(file, say=lambda text: echo(text, err=True))
 
 
 def flow_parameters(preset: str | None, config: Path | None) -> dict[str, str]:

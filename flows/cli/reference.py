@@ -19,6 +19,7 @@ from flows.cli.options import (
     settings_from,
     stop,
 )
+from flows.runtime.console import echo
 
 if TYPE_CHECKING:
     from flows.settings_table import SettingRow
@@ -50,7 +51,7 @@ def config(
     from flows.settings_table import settings_markdown, settings_table
 
     if markdown:
-        typer.echo(settings_markdown())
+        echo(settings_markdown())
         return
     announce(settings_from(preset, config, overrides, quiet=True), preset, config, overrides)
     rows = settings_table(preset=preset, config=config, overrides=overrides or ())
@@ -60,7 +61,7 @@ def config(
         stop(f"no setting with {section!r} in its name; sections are {', '.join(sections)}")
     if not write_rows([row._asdict() for row in chosen], json=json, parquet=parquet):
         for line in _setting_lines(chosen):
-            typer.echo(line)
+            echo(line)
 
 
 def _asked_for(rows: Sequence[SettingRow], part: str | None) -> list[SettingRow]:
@@ -101,7 +102,7 @@ def schema(
     from storage.index.schema_table import schema_markdown
 
     if markdown:
-        typer.echo(schema_markdown())
+        echo(schema_markdown())
         return
     rows = _schema(settings_from(preset, config, overrides).store.root)
     tables = dict.fromkeys(row.table for row in rows)
@@ -112,7 +113,7 @@ def schema(
     if write_rows([row._asdict() for row in chosen], json=json, parquet=parquet):
         return
     for line in _table_lines(rows) if table is None else _column_lines(chosen):
-        typer.echo(line)
+        echo(line)
 
 
 def _schema(root: Path) -> list[SchemaRow]:
@@ -124,7 +125,7 @@ def _schema(root: Path) -> list[SchemaRow]:
         with open_index(root) as index:
             return schema_rows(index)
     except IndexMissingError:
-        typer.echo("nothing is published yet: this is what an index has", err=True)
+        echo("nothing is published yet: this is what an index has", err=True)
         return empty_schema()
 
 

@@ -18,6 +18,7 @@ from flows.cli.options import (
     settings_from,
     stop,
 )
+from flows.runtime.console import echo
 
 _INTERRUPTED = 130
 
@@ -52,7 +53,7 @@ def query(
             megabytes=store.query_megabytes,
         )
     except KeyboardInterrupt:
-        typer.echo("deaps: stopped", err=True)
+        echo("deaps: stopped", err=True)
         # A statement that does not end would keep the process at its end.
         os._exit(_INTERRUPTED)
     if not write_rows(table, json=json, parquet=parquet):
@@ -99,9 +100,9 @@ def show(
             print_table(pa.Table.from_pylist(rows), ways="--json, --parquet FILE")
         return
     shown = draw(settings, what, encoder, out, files=files, width=screen_width())
-    typer.echo("\n".join(shown.lines))
+    echo("\n".join(shown.lines))
     for path in shown.paths:
-        typer.echo(str(path))
+        echo(str(path))
 
 
 def trace(
@@ -139,7 +140,7 @@ def trace(
     rows = [{"what": name, "value": value} for name, value in lines]
     if not write_rows(rows, json=json, parquet=parquet):
         for name, value in lines:
-            typer.echo(f"{name}: {value}")
+            echo(f"{name}: {value}")
 
 
 def croissant(
@@ -163,7 +164,7 @@ def croissant(
 
     root = settings_from(preset, config, overrides).store.root
     labels = {name: dataset.label for name, dataset in DATASETS.items()}
-    typer.echo(str(write_croissant(root, labels=labels, out=out)))
+    echo(str(write_croissant(root, labels=labels, out=out)))
 
 
 def doctor(
@@ -201,9 +202,9 @@ def doctor(
     rows = [asdict(finding) | {"is_error": finding.is_error} for finding in findings]
     if not write_rows(rows, json=json, parquet=parquet):
         for finding in findings:
-            typer.echo(str(finding))
+            echo(str(finding))
         spare = len(findings) - errors
-        typer.echo(f"{errors} errors, {spare} spare files" if findings else "the store is whole")
+        echo(f"{errors} errors, {spare} spare files" if findings else "the store is whole")
     if errors:
         raise typer.Exit(1)
 
@@ -234,8 +235,8 @@ def gc(
     if write_rows(rows, json=json, parquet=parquet):
         return
     for path in removed:
-        typer.echo(str(path))
-    typer.echo(f"{len(removed)} files {'would be ' if dry_run else ''}removed")
+        echo(str(path))
+    echo(f"{len(removed)} files {'would be ' if dry_run else ''}removed")
 
 
 def status(
@@ -269,6 +270,6 @@ def status(
     if parquet is not None:
         write_parquet(as_rows(state), parquet)
     if json:
-        typer.echo(as_json(state))
+        echo(as_json(state))
     elif parquet is None:
         console().print(render(state))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from flows.runtime.flow_log import log_line
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
+    from rich.segment import Segment
 
 _WIDTH_ELSEWHERE = 120
 """Columns of a file or pipe, which has no width of its own."""
@@ -18,17 +21,65 @@ _WIDTH_ELSEWHERE = 120
 _NARROW = 80
 
 
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters but for tabs and ends of lines, marks that turn text round, bytes of no text.
+In names of files, people and labels they would move a terminal's cursor, colour it, or worse."""
+
+
+def printable(text: str) -> str:
+    r"""Return text as a terminal may have it: a control character becomes ``\x1b`` or the like."""
+    return _UNPRINTABLE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def echo(text: object = "", *, err: bool = False) -> None:
+    """Print a line on standard output, or on standard error, without control characters."""
+    import typer
+
+    typer.echo(printable(str(text)), err=err)
+
+
+def keep_any_text_printable() -> None:
+    """Let a terminal that has no ``ü`` show an escape for it instead of ending the command."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError):  # not a text file, or in use
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
 def screen_width() -> int:
     """Return the columns of the terminal, of a pipe those of a common one."""
     return max(40, shutil.get_terminal_size((_NARROW, 24)).columns)
 
 
-def console() -> Console:
-    """Return the console on standard output."""
+def console(*, stderr: bool = False) -> Console:
+    """Return the console on standard output or error; what it prints has no control characters."""
     from rich.console import Console
 
-    screen = Console()
-    return screen if screen.is_terminal else Console(width=_WIDTH_ELSEWHERE)
+    screen = Console(stderr=stderr)
+    if not screen.is_terminal:
+        screen = Console(stderr=stderr, width=_WIDTH_ELSEWHERE)
+    screen.push_render_hook(cast("RenderHook", _PrintableHook()))
+    return screen
+
+
+class _PrintableHook:
+    """Makes the text of everything printable, after markup and before colours."""
+
+    def process_renderables(self, renderables: list[Any]) -> list[Any]:
+        """Return the same things, each in a wrapper."""
+        return [_Printable(each) for each in renderables]
+
+
+class _Printable:
+    def __init__(self, renderable: ConsoleRenderable) -> None:
+        self.renderable = renderable
+
+    def __rich_console__(self, screen: Console, options: ConsoleOptions) -> RenderResult:
+        return self._segments(screen, options)
+
+    def _segments(self, screen: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for segment in screen.render(self.renderable, options):
+            is_control = segment.control is not None
+            yield segment if is_control else segment._replace(text=printable(segment.text))
 
 
 def say(text: str) -> None:
@@ -38,5 +89,5 @@ def say(text: str) -> None:
     outlives a worker that is killed.
     """
     with suppress(OSError, ValueError):
-        sys.stderr.write(f"{text}\n")
+        sys.stderr.write(f"{printable(text)}\n")
     log_line(text)

@@ -74,7 +74,8 @@ def main() -> None:
 
     # uvicorn raises the signal again when it has ended, which would end us before our last word.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    app: Any = OwnPagesOnly(create_app(final=True))
+    prefect: Any = create_app(final=True)
+    app: Any = OwnPagesOnly(prefect)
     try:
         uvicorn.run(app, host=HOST, port=int(sys.argv[1]), log_level="warning")
     finally:

@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import Self
 from uuid import UUID
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -19,7 +18,7 @@ from rich.progress import (
 )
 
 from flows.runtime.artifacts import leave_progress, move_progress
-from flows.runtime.console import say
+from flows.runtime.console import console, say
 from flows.runtime.flow_log import log_line
 
 _ARTIFACT_EVERY_S = 10.0
@@ -36,7 +35,7 @@ class StageProgress:
         self.title, self.total, self.done = title, total, 0
         self._key = key
         self._lock = threading.Lock()
-        self._console = Console(stderr=True)
+        self._console = console(stderr=True)
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),

@@ -53,16 +53,13 @@ def named_password() -> str | None:
 
 def own_password() -> str:
     """Return the password of servers that are started here; it is made once."""
-    path = prefect_home() / _PASSWORD_NAME
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with suppress(FileExistsError):
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(f"deaps:{secrets.token_hex(24)}\n")
-    path.chmod(0o600)
-    if not (password := path.read_text(encoding="ascii").strip()):  # the disk was full
-        path.unlink()
-        return own_password()
-    return password
+    path = password_file()
+    with suppress(FileNotFoundError):
+        path.chmod(0o600)
+        if password := path.read_text(encoding="ascii").strip():
+            return password
+    _write_private(path, f"deaps:{secrets.token_hex(24)}\n")
+    return own_password()
 
 
 def password_file() -> Path:
@@ -103,7 +100,8 @@ def publish_server(address: str, password: str) -> None:
     profiles = _read(_profiles_path())
     _write_note(address, profiles.get("active", ""))
     ours = {URL_VARIABLE: f"{address}/api", AUTH_VARIABLE: password, "PREFECT_UI_URL": address}
-    _write_profiles({"active": _PROFILE, "profiles": profiles.get("profiles", {}) | {_PROFILE: ours}})
+    others = profiles.get("profiles", {})
+    _write_profiles({"active": _PROFILE, "profiles": others | {_PROFILE: ours}})
 
 
 def withdraw_dead_serve() -> None:
@@ -164,8 +162,8 @@ def _write_note(address: str, active_before: str) -> None:
 def _write_private(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(text)
+        temporary.touch(mode=0o600)
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _note() -> dict[str, Any]:

@@ -31,12 +31,13 @@ def test_the_bare_command_in_the_project_folder_runs_the_pipeline(tmp_path: Path
         wait_for(lambda: "offering deaps-evaluate/all" in log.read_text())
         assert len(servers_below(process.pid)) == 1
         printed = prefect(folder, environment(), "deployment", "run", "deaps-pipeline/full")
-        run = wait_for(lambda: Api(port).ended_run(created_run(printed)))
+        api = Api(port, (folder / ".prefect/password.txt").read_text().strip())
+        run = wait_for(lambda: api.ended_run(created_run(printed)))
         assert run["state_type"] == "COMPLETED", log.read_text()
         assert list((folder / "store" / "reports").glob("*/index.html"))
-        with urllib.request.urlopen(report_link(Api(port))) as page:
+        with urllib.request.urlopen(report_link(api)) as page:
             assert b"</html>" in page.read()
-        messages = [log["message"] for log in Api(port).find("logs")]
+        messages = [log["message"] for log in api.find("logs")]
         assert "store: store, settings: deaps.toml" in messages
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
@@ -56,8 +57,7 @@ def servers_below(pid: int) -> list[psutil.Process]:
     return [
         process
         for process in psutil.Process(pid).children(recursive=True)
-        if {"prefect", "server"} <= set(process.cmdline())
-        or any("prefect.server" in word for word in process.cmdline())
+        if any("flows.runtime.local_server" in word for word in process.cmdline())
     ]
 
 

@@ -39,7 +39,9 @@ def test_own_pages_and_clients_alone_are_answered(
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-@pytest.mark.parametrize(("origin", "passes"), [(b"http://localhost:1", True), (b"http://x", False)])
+@pytest.mark.parametrize(
+    ("origin", "passes"), [(b"http://localhost:1", True), (b"http://x", False)]
+)
 def test_requests_and_sockets_of_other_pages_reach_nothing(
     kind: str, origin: bytes, passes: bool
 ) -> None:
