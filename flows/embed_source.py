@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -22,6 +23,7 @@ from flows.embed_picture import QUALITIES, draw_recording
 from flows.ingest.publication import result_settings
 from flows.ingest.reasons import reason
 from preprocessing.chain import ProcessedRecording, process
+from preprocessing.channels import LIST_CHANNELS
 from preprocessing.config import WINDOWS_VERSION
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.folder import read_file
@@ -286,7 +288,8 @@ def _processed(
             raw = check_recording(read_file(path, settings.signal.labels()))
         return raw, process(raw, signal=settings.signal, quality=settings.quality)
     except Exception as error:  # whatever a reader raises concerns the file
-        raise UnreadableRecordingError(f"{path}: {reason(error)}") from None
+        why = reason(error).replace(LIST_CHANNELS, f"deaps channels {shlex.quote(str(path))}")
+        raise UnreadableRecordingError(f"{path}: {why}") from None
 
 
 def _write(

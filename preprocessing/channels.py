@@ -111,9 +111,13 @@ def sounds_like_ecg(label: str) -> bool:
     """Return whether a label says ECG in its own way: ``EKG-R``, ``ECG EKG2-EKG``, ``Lead II``.
 
     Every word of it must belong to an ECG. So ``EEG`` never does, nor ``ECG HR``. What follows a
-    comma describes it: ``ECG, ECG recorded using bedside monitor, lead II`` is an ECG.
+    comma may describe it in other words if it says ECG again: ``ECG, ECG recorded using bedside
+    monitor, lead II`` is one, ``ECG, derived respiration`` is not.
     """
-    words = _words(canonical(label).partition(",")[0])
+    name, _, description = canonical(label).partition(",")
+    if description and not _ECG_WORDS & set(_words(description)):
+        return False
+    words = _words(name)
     says_ecg = any(word in _ECG_WORDS for word in words)
     is_lead = len(words) == 1 and words[0] in _LEAD_NAMES
     known = _ECG_WORDS | _LEAD_NAMES | _BESIDE_ECG

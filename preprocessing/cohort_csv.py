@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,7 @@ def read_table(
     encoding: str = ANY_ENCODING,
     synonyms: Mapping[str, str] | None = None,
     last_resorts: Collection[str] = (),
+    fits: Callable[[Mapping[str, str]], bool] | None = None,
 ) -> TextTable:
     """Return a table of commas, semicolons or tabs, with just ``columns``.
 
@@ -105,6 +107,9 @@ def read_table(
         Other names of columns, in lower case, such as ``gender`` for ``sex``.
     last_resorts
         Synonyms that are taken only where no other name is there, such as ``id``.
+    fits
+        Whether the values of a row can be those of their columns. A row whose values fit only if
+        two neighbours are one value has too many fields, too: a separator is in one of them.
     """
     text, used, warnings = _decode(path, encoding, n_columns=len(columns))
     if text is None:
@@ -125,7 +130,7 @@ def read_table(
         columns={column: names[at[0]] for column, at in places.items() if at},
     )
     try:
-        _add_rows(table, reader, len(names), places)  # rows before damage are kept
+        _add_rows(table, reader, len(names), places, separator, fits)  # rows before damage are kept
     except csv.Error:
         n_read = len(table.rows) + 1
         warnings.append(f"{path.name}: damaged after row {n_read:,}, e.g. an open quote")
@@ -140,7 +145,12 @@ def read_table(
 
 
 def _add_rows(
-    table: TextTable, reader: Any, n_columns: int, places: Mapping[str, list[int]]
+    table: TextTable,
+    reader: Any,
+    n_columns: int,
+    places: Mapping[str, list[int]],
+    separator: str,
+    fits: Callable[[Mapping[str, str]], bool] | None,
 ) -> None:
     chosen = {column: at[0] for column, at in places.items() if at}
     doubtful = {column: at for column, at in places.items() if len(at) > 1}
@@ -151,7 +161,16 @@ def _add_rows(
         if not any(fields) or not n_columns:
             continue
         fields += [""] * (n_columns - len(fields))
-        table.rows.append({column: fields[place].strip() for column, place in chosen.items()})
+        row = {column: fields[place].strip() for column, place in chosen.items()}
+        if fits is not None and not fits(row):
+            joined = (
+                [*fields[:at], separator.join(fields[at : at + 2]), *fields[at + 2 :], ""]
+                for at in range(n_columns - 1)
+            )
+            if any(fits({c: other[place] for c, place in chosen.items()}) for other in joined):
+                table.surplus.append(reader.line_num)
+                continue
+        table.rows.append(row)
         table.lines.append(reader.line_num)
         for column, at in doubtful.items():
             if len({fields[place].strip() for place in at}) > 1:
@@ -191,8 +210,10 @@ def _places(
     column: str, names: list[str], synonyms: Mapping[str, str], last_resorts: Collection[str]
 ) -> list[int]:
     """Return where a column stands: under our name, else another's, else under a last resort."""
+    spaced = [re.sub(r"[\s_.-]+", " ", name) for name in names]
+    theirs = {re.sub(r"[\s_.-]+", " ", name): ours for name, ours in synonyms.items()}
     own = [place for place, name in enumerate(names) if name == column]
-    others = [place for place, name in enumerate(names) if synonyms.get(name) == column]
+    others = [place for place, name in enumerate(spaced) if theirs.get(name) == column]
     good = [place for place in others if names[place] not in last_resorts]
     return own or good or others
 

@@ -19,7 +19,8 @@ WINDOWS_VERSION = 1
 on the older ones must not be used on the new ones."""
 
 STEP_VERSIONS = {
-    "gate": 2, "resample": 2, "highpass": 1, "normalise": 1, "quality": 1, "rhythm": 1,
+    "plausibility": 1, "gate": 3, "bridge": 1, "resample": 2, "highpass": 1, "normalise": 1,
+    "quality": 1, "rhythm": 1,
 }  # fmt: skip
 READER_VERSIONS = {"edf": 1, "wfdb": 2, "mat": 2, "mne": 1}
 """Versions of each step of the chain, and of the reader of each format. Raise one when its output

@@ -18,7 +18,7 @@ KNOWN_RHYTHMS = frozenset({
 
 
 def rhythm_changes(
-    texts: Iterable[tuple[float, str]], *, duration_s: float
+    texts: Iterable[tuple[float, str]],
 ) -> tuple[tuple[RhythmChange, ...], tuple[str, ...]]:
     """Return the rhythm changes among annotations (seconds, text), and notes on odd ones.
 
@@ -35,8 +35,6 @@ def rhythm_changes(
         changes.append(RhythmChange(time_s, rhythm if rhythm in KNOWN_RHYTHMS else None))
     # Not quoted: it is free text, which may name people.
     notes = [f"unknown rhythm ({n_unknown}x): label left out"] if n_unknown else []
-    if late := sum(change.start_s > duration_s for change in changes):
-        notes.append(f"annotations after the signal's end: {late} rhythms have no window")
     return tuple(sorted(changes, key=lambda change: change.start_s)), tuple(notes)
 
 

@@ -55,7 +55,8 @@ def find_artifacts(
     """
     gate = Gate(*(np.zeros(n_windows, dtype=bool) for _ in range(3)))
     finite = np.isfinite(signal)
-    rails = _rails(signal if finite.all() else signal[finite], clip_share * WINDOW_S * fs / 2)
+    values = signal if finite.all() else signal[finite]
+    rails = _rails(values, n_least=clip_share * WINDOW_S * fs / 2, run=clip_run)
     for start in range(0, n_windows, _BLOCK):
         stop = min(start + _BLOCK, n_windows)
         block = slice(start, stop)
@@ -68,26 +69,32 @@ def find_artifacts(
     return gate
 
 
-def _rails(values: NDArray[np.float32], n_least: float) -> list[np.float32]:
-    """Return the lowest and the highest value at which ``n_least`` samples stand, if any.
+def _rails(values: NDArray[np.float32], *, n_least: float, run: int) -> list[np.float32]:
+    """Return the lowest and the highest value at which the signal stands, if there are any.
 
-    Samples beyond them, such as spikes of a converter, may be one in a thousand; a value that
-    more samples exceed is no limit of an amplifier.
+    It stands at a rail for ``run`` samples or more, ``n_least`` samples in all. Samples beyond
+    rails, such as spikes of a converter, may be one in a thousand; a value that more samples
+    exceed is no limit of an amplifier.
     """
     if values.size == 0 or values.min() == values.max():
         return []
     n_beyond = max(_FEW_GLITCHES, values.size // 1000)
     # Every 64th sample says well enough where the outermost ones begin.
     low, high = np.quantile(values[:: max(1, min(64, values.size // 1000))], (0.01, 0.99))
-    outer = ((values[values >= high], -1), (values[values <= low], 1))
     rails = []
-    for extreme, order in outer:
-        levels, counts = np.unique(extreme, return_counts=True)
-        levels, counts = levels[::order], counts[::order]
+    for places, order in ((np.flatnonzero(values >= high), -1), (np.flatnonzero(values <= low), 1)):
+        extreme = values[places]
+        starts = np.flatnonzero(np.diff(places, prepend=-2) != 1)
+        starts = np.union1d(starts, np.flatnonzero(np.diff(extreme, prepend=np.nan) != 0))
+        lengths = np.diff(starts, append=places.size)
+        levels, run_of = np.unique(extreme[starts], return_inverse=True)
+        counts = np.bincount(run_of, lengths)
+        standing = np.bincount(run_of, lengths * (lengths >= run))
+        levels, counts, standing = levels[::order], counts[::order], standing[::order]
         beyond = np.cumsum(counts) - counts
-        stands = np.flatnonzero((counts >= n_least) & (beyond <= n_beyond))
-        if stands.size:
-            rails.append(levels[stands[0]])
+        found = np.flatnonzero((standing >= n_least) & (beyond <= n_beyond))
+        if found.size:
+            rails.append(levels[found[0]])
     return rails
 
 

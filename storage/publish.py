@@ -74,7 +74,8 @@ def publish(
     subjects
         What the cohorts' tables say of subjects and visits.
     chains
-        The settings that windows were made with, by the ``settings_digest`` of recordings.
+        The settings that windows were made with, by the ``settings_digest`` of recordings; by
+        default all were made with ``settings``.
 
     Raises
     ------
@@ -84,6 +85,7 @@ def publish(
     """
     store = resolve_root(root)
     store.mkdir(parents=True, exist_ok=True)
+    made_with = (row.settings_digest for row in recordings if row.settings_digest)
     with publisher_lock(store), cycle_collector_paused():
         content = IndexContent(
             mark_duplicates(recordings),
@@ -91,7 +93,7 @@ def publish(
             collect_runs_and_results(store),
             scorings or {},
             canonical_subjects(subjects),
-            chains or {},
+            dict.fromkeys(made_with, settings) if chains is None else chains,
         )
         return _publish_if_changed(store, content, settings)
 

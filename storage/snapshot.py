@@ -6,7 +6,7 @@ import contextlib
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,15 @@ WHERE status = 'ok' AND n_windows > 0 AND ({condition}) GROUP BY ALL ORDER BY co
 """
 _LEADS = ("channels", "channels_add")
 """Settings that choose a lead: data sets with one of their own do not have them."""
+
+_VERSIONS = """
+SELECT DISTINCT dataset, coalesce(versions, 'gate=1 resample=1') FROM recordings
+WHERE status = 'ok' AND n_windows > 0 AND ({condition}) ORDER BY ALL
+"""
+_ONE_CHAIN = (
+    "Run deaps preprocess with one setting for all data sets, or use them together with "
+    "--set sampling.mixed_chains=true"
+)
 
 _NO_CHAINS = "(SELECT NULL::VARCHAR AS settings, '' AS settings_digest) c"
 
@@ -193,7 +202,10 @@ def read_snapshot(connection: DuckDBPyConnection) -> Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """How windows were made: settings of the signal chain, and its version for encoders."""
+    """How windows were made: settings of the signal chain, and its version for encoders.
+
+    ``settings`` are empty for windows that were made before settings were kept.
+    """
 
     settings: dict[str, Any]
     version: int
@@ -202,6 +214,8 @@ class Chain:
 
     def differences(self, other: Chain) -> list[str]:
         """Return what it has otherwise than another, such as ``signal.highpass_hz=5.0``."""
+        if not self.settings:
+            return ["unknown settings (made by an earlier version)"]
         parts = [
             f"{section}.{key}={value}"
             for section, values in self.settings.items()
@@ -219,7 +233,6 @@ def read_chains(
     Settings belong to recordings: those of one data set may be of an earlier publication. The
     chain of most recordings comes first.
     """
-    own = read_snapshot(connection).settings  # of an index from before chains were kept
     has_chains = connection.execute(
         "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() "
         "AND table_name = 'chains'"
@@ -228,9 +241,9 @@ def read_chains(
     sql = sql.format(version=_windows_version(connection), condition=condition)
     chains: dict[str, Chain] = {}
     for settings, version, datasets, n in connection.execute(sql, values).fetchall():
-        parsed = json.loads(settings) if settings else own
-        signal = {k: v for k, v in parsed.get("signal", {}).items() if k not in _LEADS}
-        made = parsed | {"signal": signal}
+        made = json.loads(settings) if settings else {}
+        if signal := made.get("signal"):
+            made["signal"] = {k: v for k, v in signal.items() if k not in _LEADS}
         key = json.dumps([made, version], sort_keys=True)
         earlier = chains.get(key, Chain(made, version))
         names = tuple(sorted({*earlier.datasets, *datasets}))
@@ -246,17 +259,46 @@ def read_chain(
     Raises
     ------
     MixedChainsError
-        If they are of more than one; the message names the first two.
+        If they are of more than one, by settings or by versions of a step or reader; the message
+        names the first two.
     """
     chains = read_chains(connection, condition, **values)
     if len(chains) > 1:
         first, second = chains[:2]
         raise MixedChainsError(
             f"windows of {len(chains)} signal chains: {_shown(first, second)}; "
-            f"{_shown(second, first)}. Run deaps preprocess with one setting for all data sets, or "
-            "use them together with --set sampling.mixed_chains=true"
+            f"{_shown(second, first)}. {_ONE_CHAIN}"
         )
+    if chains and not chains[0].settings:
+        raise MixedChainsError(
+            "windows were made by an earlier version, which kept no settings; run deaps preprocess"
+        )
+    if difference := _version_difference(connection, condition, values):
+        raise MixedChainsError(f"windows of two versions of {difference}. {_ONE_CHAIN}")
     return chains[0] if chains else None
+
+
+def _version_difference(
+    connection: DuckDBPyConnection, condition: str, values: Mapping[str, object]
+) -> str | None:
+    """Return what of the chain made some windows in one version and others in another.
+
+    Recordings of different formats have different readers; each must have one version.
+    """
+    if _windows_version(connection) != WINDOWS_VERSION_SQL:
+        return None  # an index from before versions were kept: all are of the first
+    sql = _VERSIONS.format(condition=condition)
+    users: dict[str, dict[str, set[str]]] = {}
+    for dataset, versions in connection.execute(sql, dict(values)).fetchall():
+        for part in versions.split():
+            name, _, version = part.partition("=")
+            name = f"the reader of {dataset}" if name == "dataset" else name
+            users.setdefault(name, {}).setdefault(version, set()).add(dataset)
+    for name, by_version in users.items():
+        if len(by_version) > 1:
+            used = (f"{v} in {', '.join(sorted(by_version[v]))}" for v in sorted(by_version))
+            return f"{name}: {'; '.join(used)}"
+    return None
 
 
 def _shown(chain: Chain, other: Chain) -> str:

@@ -122,6 +122,8 @@ class Contract(BaseModel):
         Leads are no matter of contradiction: a user's own recordings may name the same lead
         otherwise. Nor is the normalisation: windows are normalised when they are read.
         """
+        if not chain.settings:
+            return ["its windows were made before settings were kept: run deaps preprocess"]
         signal = {key: chain.settings["signal"][key] for key in _FILTER}
         unlike = [
             f"signal.{key} is {signal[key]}, not {getattr(self, key)}"

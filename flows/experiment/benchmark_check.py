@@ -39,7 +39,7 @@ def warn_of_refusals(
     """
     trained = planned_training(plans, settings.store.root)
     with open_index(settings.store.root) as index:
-        trained |= shipped_on(settings, index)
+        trained |= shipped_on(settings, index, windows=None)
         refused = refusals(index, settings.benchmarks, trained, trials)
     for name, reason in refused.items():
         say(f"warning: benchmark {name} will be {reason}")

@@ -75,11 +75,18 @@ def read_inputs(
     guarded, not_run = guarded_plans(state, index, labels)
     windows = windows_of(guarded.plans.values())
     if not state.settings.sampling.mixed_chains:
-        used = np.unique(windows.recording_id).tolist()
-        read_chain(index, "list_contains($used, recording_id)", used=used)
+        read_chain(index, _USED, used=_recordings(windows))
     files = list_features(state, windows)
     wanted = wanted_answers(state, files, guarded.plans)
     return EvaluationInputs(state, labels, guarded, not_run, windows, files, wanted)
+
+
+_USED = "list_contains($used, recording_id)"
+
+
+def _recordings(windows: Windows) -> list[int]:
+    used: list[int] = np.unique(windows.recording_id).tolist()
+    return used
 
 
 def trained_on(finished: Sequence[FinishedRun]) -> dict[str, TrainedOn]:
@@ -97,17 +104,24 @@ def guarded_plans(
     """Return the benchmarks that can be run on the finished runs, and why others cannot."""
     settings = state.settings
     plans, not_run = plan_benchmarks(index, settings.benchmarks, settings.data.roots(), labels)
-    trained = trained_on(state.finished) | shipped_on(settings, index)
+    trained = trained_on(state.finished)
+    trained |= shipped_on(settings, index, windows_of(plans.values()))
     guarded = guard_plans(plans, trained, state.experiment.trials())
     return guarded, not_run | guarded.refused
 
 
-def shipped_on(settings: Settings, index: DuckDBPyConnection) -> dict[str, TrainedOn]:
-    """Return whom the shipped encoder was trained on, nothing if it is not compared."""
+def shipped_on(
+    settings: Settings, index: DuckDBPyConnection, windows: Windows | None
+) -> dict[str, TrainedOn]:
+    """Return whom the shipped encoder was trained on, nothing if it is not compared.
+
+    ``windows`` are those that it is tested on, which it must fit; None before that is known.
+    """
     if not settings.experiment.shipped:
         return {}
     try:
-        require_chain_of_store(None, index)
+        if windows is not None:
+            require_chain_of_store(None, index, _USED, used=_recordings(windows))
     except EncoderFileError as error:
         raise DeapsError(f"{error}; to leave it out: --set experiment.shipped=false") from None
     return {SHIPPED_FLOOR: trained_on_of_file(encoder_file())}

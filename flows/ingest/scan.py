@@ -12,6 +12,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import StrEnum
@@ -34,7 +35,9 @@ from storage.digest import digest_of
 from storage.index.published import PublishedSources, PublishedState, SourceStamp, load_published
 from storage.layout import index_path, resolve_root, window_path
 from storage.schema import SourceFile, SourceRole
+from storage.windows.file import WindowFileError, read_recording_row
 
+_KEPT = "; windows of a stopped run are kept"
 _AT_REST_NS = 2_000_000_000
 
 
@@ -50,7 +53,6 @@ class Why(StrEnum):
     SETTINGS = "settings changed"
     CHANNELS = "names of ECG channels changed"
     LOST = "window file gone"
-    KEPT = "new; windows of a stopped run are kept"
     VERIFY = "to be verified"
     SCORING = "stages or events changed"
 
@@ -361,17 +363,20 @@ def _why(
     published: PublishedSources | None,
 ) -> str | None:
     if published is None:
-        return Why.KEPT if _has_windows(job.store, recording) else Why.NEW
+        now = expected.settings_digest(job.versions(recording))
+        return f"{Why.NEW}{_KEPT}" if _has_windows(job.store, recording, now) else Why.NEW
     versions = job.versions(recording)
     is_remade = published.versions != versions
     if _lacks_channel(job, published):
         if published.settings_digest != expected.digest_without_channel(versions):
             return Why.CHANNELS
     elif published.settings_digest != expected.settings_digest(versions):
+        now = expected.settings_digest(versions)
+        kept = _KEPT if _has_windows(job.store, recording, now) else ""
         if is_remade:
             changed = changed_versions(published.versions, versions, job.reader.label)
-            return f"redone: {changed} changed"
-        return Why.SETTINGS
+            return f"redone: {changed} changed{kept}"
+        return f"{Why.SETTINGS}{kept}"
     elif job.reader.reads_channels and not expected.is_label(published.channel or ECG_ALIASES[0]):
         return Why.CHANNELS
     if not _sources_unchanged(job.root, recording, published, scoring=False):
@@ -383,10 +388,17 @@ def _why(
     return None if is_scored and is_newest else Why.SCORING
 
 
-def _has_windows(store: Path, recording: FoundRecording) -> bool:
-    """Return whether a run that was stopped before it published has left windows of it."""
+def _has_windows(store: Path, recording: FoundRecording, settings_digest: str) -> bool:
+    """Return whether a run that was stopped before it published has made windows of it like this.
+
+    Whether they are of the files' present content, only reading those would say.
+    """
     folder = (store / window_path(recording.dataset, recording.name, "0" * 8)).parent
-    return folder.is_dir() and any(folder.glob("*.parquet"))
+    for path in folder.glob("*.parquet") if folder.is_dir() else ():
+        with suppress(WindowFileError):
+            if read_recording_row(path).settings_digest == settings_digest:
+                return True
+    return False
 
 
 def _lacks_channel(job: Job, published: PublishedSources) -> bool:

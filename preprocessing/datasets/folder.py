@@ -208,13 +208,14 @@ def _scoring_draft(root: Path, recording: FoundRecording) -> ScoringDraft | None
     path = recording.files[0][0]
     if any(role is SourceRole.SCORING for _, role in recording.files):
         drafts, _ = read_epoch_table(root / EVENTS_NAME)
-        stem = PurePosixPath(path).stem.lower()
+        stem = unicodedata.normalize("NFC", PurePosixPath(path).stem).lower()
         folder = str(PurePosixPath(path).parent)
         names = _names_in(root, folder, (root / folder).stat().st_mtime_ns)
         of_this = [
             draft
             for text, draft in drafts.items()
-            if stem in text.lower() and names.meant(text, anywhere=False) == [path]
+            if stem in unicodedata.normalize("NFC", text).lower()
+            and names.meant(text, anywhere=False) == [path]
         ]
         if of_this:
             return joined_drafts(of_this)

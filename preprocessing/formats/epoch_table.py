@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from preprocessing.cohort_csv import read_columns
+from preprocessing.cohort_csv import read_table
 from preprocessing.scoring.draft import ScoredEvent, ScoringDraft, StageSpan
 from preprocessing.scoring.words import own_kind_of, stage_of
 from storage.schema import OldStage
@@ -21,7 +21,11 @@ def read_epoch_table(path: Path) -> tuple[dict[str, ScoringDraft], list[str]]:
 
 @lru_cache(maxsize=2)  # a worker asks for one file's rows at a time, thousands of times
 def _read(path: Path, *_: int) -> tuple[dict[str, ScoringDraft], list[str]]:
-    rows, warnings = read_columns(path, EPOCH_COLUMNS)
+    table = read_table(path, EPOCH_COLUMNS)
+    rows, warnings = table.rows, table.warnings
+    for column in table.ambiguous:
+        rows = []
+        warnings.append(f"{path.name}: two columns {column} differ; not used, remove one")
     drafts: dict[str, ScoringDraft] = {}
     odd = 0
     for row in rows:

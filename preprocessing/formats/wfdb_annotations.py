@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,19 @@ _BYTES_PER_BYTE = 70
 """Memory for each byte of a file: its words as numbers, and a text for every two of them."""
 
 
+class Annotations(NamedTuple):
+    """The texts of a file with their times in seconds, and the time of its last annotation."""
+
+    texts: list[tuple[float, str]]
+    last_s: float
+
+
 def read_annotation_texts(path: Path, fs: float) -> list[tuple[float, str]]:
+    """Return the texts of `read_annotations`."""
+    return read_annotations(path, fs).texts
+
+
+def read_annotations(path: Path, fs: float) -> Annotations:
     """Return the time in seconds and the text of every annotation that has one, in file order.
 
     Times are counted at ``fs``, the record's frames a second, unless the file names a time
@@ -38,7 +51,7 @@ def read_annotation_texts(path: Path, fs: float) -> list[tuple[float, str]]:
     require_memory(_BYTES_PER_BYTE * path.stat().st_size)
     data = path.read_bytes()
     words = np.frombuffer(data, "<u2", len(data) // 2).tolist()
-    texts, sample, at = [], 0, 0
+    texts, sample, last, at = [], 0, 0, 0
     while at < len(words) and words[at]:  # a word of 0 ends the file
         code, value = words[at] >> 10, words[at] & 0x3FF
         at += 1
@@ -51,10 +64,12 @@ def read_annotation_texts(path: Path, fs: float) -> list[tuple[float, str]]:
             at += (length + 1) // 2
         elif code < _NUMBER:
             sample += value
+            last = max(last, sample)
     if at >= len(words):  # what follows is not known: the last rhythm would seem to last
         raise UnreadableRecordingError("annotation file has no end: it is cut short")
     rate = _resolution(text for _, text in texts) or fs
-    return [(sample / rate, text) for sample, text in texts if not text.startswith(_DEFINITION)]
+    kept = [(sample / rate, text) for sample, text in texts if not text.startswith(_DEFINITION)]
+    return Annotations(kept, last / rate)
 
 
 def _resolution(texts: Iterable[str]) -> float | None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preprocessing.channels import ECG_ALIASES, NO_CHANNEL, pick_channel
-from preprocessing.formats.wfdb_annotations import read_annotation_texts
+from preprocessing.formats.wfdb_annotations import read_annotations
 from preprocessing.formats.wfdb_header import (
     GAP,
     WfdbHeader,
@@ -30,8 +30,10 @@ from preprocessing.formats.wfdb_samples import (
     read_frames,
 )
 from preprocessing.plausibility import (
+    RATES_HZ,
     Claims,
     check_claims,
+    check_length,
     checksum_note,
     initial_note,
     length_note,
@@ -74,10 +76,15 @@ def read_rhythms(
         return (), ("no annotation file",)
     try:
         # The header's rate is that of frames, in which annotations count; a lead may have more.
-        texts = read_annotation_texts(path, read_wfdb_header(header_path).fs)
+        found = read_annotations(path, read_wfdb_header(header_path).fs)
     except UnreadableRecordingError as error:
         return (), (f"{error}: no labels",)
-    return rhythm_changes(texts, duration_s=duration_s)
+    changes, notes = rhythm_changes(found.texts)
+    if found.last_s > duration_s:
+        late = sum(change.start_s >= duration_s for change in changes)
+        rhythms = f": {late} rhythms have no window" if late else ""
+        notes += (f"annotations after the signal's end{rhythms}",)
+    return changes, notes
 
 
 def header_comments(header_path: Path) -> list[str]:
@@ -273,7 +280,8 @@ def _read_segments(
 ) -> tuple[RawRecording, str | None]:
     """Return the lead of a record of several segments, NaN where one has none, and a note."""
     n_samples = sum(length for _, length in header.segments)
-    check_claims(Claims(header.fs, n_samples))
+    # A frame may hold several samples of the lead, so that its own rate is known only later.
+    check_claims(Claims(max(header.fs, RATES_HZ[0]), n_samples))
     pieces: list[RawRecording | int] = []
     lead, note = None, None
     for name, length in header.segments:
@@ -283,6 +291,7 @@ def _read_segments(
         if length:
             pieces.append(piece)
     raw = _joined(header.fs, pieces)
+    check_length(raw.signal.size, raw.fs)
     if n_samples != (header.n_samples or n_samples):
         sum_note = (
             f"segments: they have {n_samples:,} samples, the header says {header.n_samples:,}"
@@ -330,6 +339,8 @@ def _joined(fs: float, pieces: list[RawRecording | int]) -> RawRecording:
         raise UnreadableRecordingError("segments: the lead has another sampling rate in one")
     rate = rates.pop()
     per_frame = round(rate / fs)
+    n_frames = sum(p if isinstance(p, int) else p.signal.size // per_frame for p in pieces)
+    require_memory(reading_bytes(n_frames * per_frame, rate))
     signals = [
         piece.signal
         if isinstance(piece, RawRecording)

@@ -12,8 +12,18 @@ _SUFFIXES = (
 )  # fmt: skip
 
 
+_FAMILIES = (
+    {".edf"}, {".bdf"}, {".gdf"}, {".vhdr", ".eeg", ".vmrk"}, {".fif"},
+    {".hea", ".dat", ".mat", ".atr"},
+)  # fmt: skip
+"""Endings of files that are one recording; a name with another means another recording."""
+
+
 class FileNames:
-    """Recordings below a folder, found by path or name, with any ending or none, in any case."""
+    """Recordings below a folder, found by path or name, in any case.
+
+    A name may have no ending, or that of any file of the recording: ``100.dat`` means ``100.hea``.
+    """
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._by_key: dict[str, set[str]] = {}
@@ -45,7 +55,7 @@ class FileNames:
         if anywhere and "/" not in name:
             keys += [f"*/{lower}", f"*/{_stem(lower)}"]
         found = (self._by_key[key] for key in keys if key in self._by_key)
-        return sorted(next(found, ()))
+        return sorted(path for path in next(found, ()) if _are_one(lower, path.lower()))
 
     def nearest(self, text: str) -> str | None:
         """Return the recording whose name is most like a text that means none."""
@@ -67,6 +77,15 @@ def _keys(path: str) -> Iterator[str]:
     name = PurePosixPath(lower).name
     yield f"*/{name}"
     yield f"*/{_stem(name)}"
+
+
+def _are_one(name: str, path: str) -> bool:
+    """Return whether a name's ending is one that the recording's files have, or none."""
+    return all(
+        any(path.endswith(other) for other in family)
+        for family in _FAMILIES
+        if any(name.endswith(suffix) for suffix in family)
+    )
 
 
 def _stem(name: str) -> str:

@@ -48,6 +48,12 @@ def read_sexes(texts: Sequence[str]) -> Sexes:
     return Sexes(values, _understood(codes, values), unread, problem)
 
 
+def is_sex(text: str) -> bool:
+    """Return whether a text is a way to write a sex, or that it is not known."""
+    code = _code(text)
+    return code in _BY_WORD or code in UNKNOWN or code in {"0", "h"}
+
+
 def _code(text: str) -> str:
     code = text.strip().lower().rstrip(".")
     return code[:-2] if code.endswith(".0") else (code.lstrip("0") or code[-1:])

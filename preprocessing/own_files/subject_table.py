@@ -15,7 +15,7 @@ from pathlib import Path
 
 from preprocessing.cohort_csv import TextTable, parse_age, read_table, shown_lines
 from preprocessing.own_files.file_names import FileNames
-from preprocessing.own_files.sexes import UNKNOWN, read_sexes
+from preprocessing.own_files.sexes import UNKNOWN, is_sex, read_sexes
 from preprocessing.own_files.visits import Visits, read_visits
 from storage.errors import DeapsError
 from storage.schema import Sex
@@ -27,7 +27,9 @@ SYNONYMS = {
     "recording": "file", "record": "file", "edf": "file",
     "subject_id": "subject", "subject id": "subject", "subjectid": "subject", "id": "subject",
     "patient": "subject", "patient_id": "subject", "patient id": "subject", "pid": "subject",
-    "participant": "subject", "participant_id": "subject",
+    "participant": "subject", "participant_id": "subject", "patient number": "subject",
+    "patient no": "subject", "patient nr": "subject", "patientid": "subject", "case id": "subject",
+    "patient code": "subject", "subject number": "subject", "participant number": "subject",
     "session": "visit", "timepoint": "visit", "night": "visit", "date": "visit", "datum": "visit",
     "recording_date": "visit", "recording date": "visit", "fecha": "visit",
     "gender": "sex",
@@ -42,6 +44,9 @@ LAST_RESORTS = frozenset(
     {"id", "date", "datum", "recording_date", "recording date", "fecha", "record", "path"}
 )
 """Names that often mean something else: taken where no other name of the column is there."""
+
+_NOBODY = frozenset({"?", "-", "na", "n/a", "nan", "none", "null", "unknown", "unk"})
+"""Ways to say that the subject is not known: such recordings are not one person's."""
 
 _SHOWN = 5
 _ENCODINGS = {"utf-8": "", "cp1252": "windows-1252", "utf-16": "UTF-16"}
@@ -88,11 +93,11 @@ def read_subject_table(path: Path, recordings: Sequence[str]) -> SubjectTable:
     SubjectTableError
         If rows have too many fields or contradict each other, or columns or dates are ambiguous.
     """
-    table = read_table(path, COLUMNS, synonyms=SYNONYMS, last_resorts=LAST_RESORTS)
+    table = read_table(path, COLUMNS, synonyms=SYNONYMS, last_resorts=LAST_RESORTS, fits=_fits)
     if table.surplus:
         raise SubjectTableError(
-            f"{path.name}: {shown_lines(table.surplus)}: more fields than the {len(table.columns)} "
-            "columns that are read; put quotes around a value that holds a separator"
+            f"{path.name}: {shown_lines(table.surplus)}: more fields than columns; put quotes "
+            "around a value that holds a separator"
         )
     for column, theirs in table.ambiguous.items():
         raise SubjectTableError(
@@ -105,7 +110,8 @@ def read_subject_table(path: Path, recordings: Sequence[str]) -> SubjectTable:
     if "file" not in table.columns:
         return SubjectTable(warnings=[*table.warnings, _no_files(path)], without_row=[*recordings])
     for row in table.rows:
-        row["subject"] = unicodedata.normalize("NFC", row.get("subject", ""))
+        subject = unicodedata.normalize("NFC", row.get("subject", ""))
+        row["subject"] = "" if subject.lower() in _NOBODY else subject
     names = FileNames(recordings)
     meant = [names.find(row.get("file", "")) for row in table.rows]
     visits = read_visits(
@@ -114,8 +120,7 @@ def read_subject_table(path: Path, recordings: Sequence[str]) -> SubjectTable:
     )
     if visits.problem:
         raise SubjectTableError(f"{path.name}: {visits.problem}")
-    lines, understood, problems = _lines(table, meant, visits)
-    _refuse_contradictions(path, table, meant, lines)
+    lines, understood, problems = _lines(path, table, meant, visits)
     problems = [
         *_unknown_files(table, meant, names),
         *_repeated(table, meant),
@@ -136,8 +141,15 @@ def read_subject_table(path: Path, recordings: Sequence[str]) -> SubjectTable:
     )
 
 
+def _fits(row: Mapping[str, str]) -> bool:
+    """Return whether sex and age of a row can be a sex and an age, or missing."""
+    age = row.get("age", "").strip()
+    is_age = age.lower() in UNKNOWN or parse_age(age.replace(",", ".")) is not None
+    return is_age and is_sex(row.get("sex", ""))
+
+
 def _lines(
-    table: TextTable, meant: Sequence[str | None], visits: Visits
+    path: Path, table: TextTable, meant: Sequence[str | None], visits: Visits
 ) -> tuple[dict[str, SubjectLine], list[str], list[str]]:
     """Return the table's lines by recording, what was understood, and problems."""
     columns = {name: [row.get(name, "") for row in table.rows] for name in COLUMNS}
@@ -155,10 +167,20 @@ def _lines(
         )
     ]
     lines: dict[str, SubjectLine] = {}
-    for file, row in zip(meant, rows, strict=True):
-        if file is not None:
-            lines[file] = _merged(lines[file], row) if file in lines else row
-    _refuse_two_sexes(table, rows)
+    first: dict[str, int] = {}
+    for file, row, line in zip(meant, rows, table.lines, strict=True):
+        if file is None:
+            continue
+        if file not in lines:
+            lines[file], first[file] = row, line
+            continue
+        if differing := _contradictions(lines[file], row):
+            raise SubjectTableError(
+                f"{path.name}: lines {first[file]} and {line} name one file and differ in "
+                f"{' and '.join(differing)}; remove the wrong one"
+            )
+        lines[file] = _merged(lines[file], row)
+    _refuse_two_sexes(path, table, rows)
     problems = [
         *_unread(table, visits.unread, "visits that are not 1 to 10,000"),
         *(
@@ -177,33 +199,25 @@ def _merged(first: SubjectLine, second: SubjectLine) -> SubjectLine:
     return SubjectLine(*(a if a is not None else b for a, b in fields))
 
 
-def _refuse_contradictions(
-    path: Path, table: TextTable, meant: Sequence[str | None], lines: Mapping[str, SubjectLine]
-) -> None:
-    """Raise SubjectTableError if two rows of one file differ in a value that both have."""
-    first: dict[tuple[str, str], tuple[str, int]] = {}
-    for row, file, line in zip(table.rows, meant, table.lines, strict=True):
-        for column in COLUMNS[1:]:
-            value = row.get(column, "")
-            if file is None or value.lower() in UNKNOWN:
-                continue
-            before, where = first.setdefault((file, column), (value, line))
-            if before.lower() != value.lower():
-                raise SubjectTableError(
-                    f"{path.name}: lines {where} and {line} name one file and differ in {column}; "
-                    "remove the wrong one"
-                )
+def _contradictions(first: SubjectLine, second: SubjectLine) -> list[str]:
+    """Return the columns in which two rows say different things."""
+    return [
+        name
+        for name in COLUMNS[1:]
+        if None not in (pair := (getattr(first, name), getattr(second, name)))
+        and pair[0] != pair[1]
+    ]
 
 
-def _refuse_two_sexes(table: TextTable, rows: Sequence[SubjectLine]) -> None:
+def _refuse_two_sexes(path: Path, table: TextTable, rows: Sequence[SubjectLine]) -> None:
     first: dict[str, tuple[Sex, int]] = {}
     for row, line in zip(rows, table.lines, strict=True):
         if row.subject and row.sex:
             sex, where = first.setdefault(row.subject, (row.sex, line))
             if sex is not row.sex:
                 raise SubjectTableError(
-                    f"subjects: lines {where} and {line} give one subject two sexes; mend one, or "
-                    "give the subjects different names"
+                    f"{path.name}: lines {where} and {line} give one subject two sexes; mend "
+                    "one, or give the subjects different names"
                 )
 
 

@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 
 from preprocessing.cohort_csv import parse_visit
 
-_YEAR_FIRST = (
+_ONE_WAY = (
     re.compile(r"(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})([T ].*)?"),
     re.compile(r"(?P<y>(19|20)\d{2})(?P<m>\d{2})(?P<d>\d{2})"),
+    re.compile(r"(?P<d>\d{1,2})[-/. ]+(?P<name>[^\W\d_]{3,9})\.?[-/. ,]+(?P<y>\d{2}|\d{4})"),
+    re.compile(r"(?P<name>[^\W\d_]{3,9})\.? (?P<d>\d{1,2}), ?(?P<y>\d{4})"),
 )
-_YEAR_LAST = {
-    "day/month": re.compile(r"(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>\d{4})([T ].*)?"),
-    "month/day": re.compile(r"(?P<m>\d{1,2})[-/.](?P<d>\d{1,2})[-/.](?P<y>\d{4})([T ].*)?"),
+"""Dates that can be read in one way alone: the year first, or the month as a word."""
+
+_IN_ORDER = {
+    "day/month": re.compile(r"(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>\d{4}|\d{2})([T ].*)?"),
+    "month/day": re.compile(r"(?P<m>\d{1,2})[-/.](?P<d>\d{1,2})[-/.](?P<y>\d{4}|\d{2})([T ].*)?"),
+    "year/month": re.compile(r"(?P<y>\d{2})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})"),
 }
+_MONTHS = {
+    "jan": 1, "ene": 1, "feb": 2, "fév": 2, "fev": 2, "mar": 3, "mär": 3, "mrz": 3, "apr": 4,
+    "avr": 4, "abr": 4, "may": 5, "mai": 5, "jun": 6, "juin": 6, "jul": 7, "juil": 7, "aug": 8,
+    "aoû": 8, "ago": 8, "sep": 9, "oct": 10, "okt": 10, "nov": 11, "dec": 12, "dez": 12,
+    "déc": 12, "dic": 12,
+}  # fmt: skip
+"""Months by the beginning of their names, in English, German, French and Spanish."""
+
+_UNKNOWN = frozenset({"", "?", "-", "na", "n/a", "nan", "none", "null", "unknown", "unk", "tbd"})
 _WRITE_DATES = "write them as 2024-03-01, or number the visits"
 _NUMBERED = re.compile(r"(?P<stem>[^\W\d][\w .-]*?)[ _.-]*(?P<number>\d{1,4})")
 _NUMBER = re.compile(r"[-+]?[\d.]+|\W*")
@@ -57,9 +72,13 @@ def read_visits(texts: Sequence[str], subjects: Sequence[str]) -> Visits:
     are common for visits, or if two subjects have it: a person's own name has neither.
     """
     stripped = [text.strip() for text in texts]
-    filled = [text for text in stripped if text]
-    if filled and all(_is_date(text) for text in filled):
-        return _by_date(stripped, subjects)
+    filled = [text for text in stripped if text.lower() not in _UNKNOWN]
+    if n_dates := sum(map(_is_date, filled)):
+        if n_dates < len(filled):  # any number for the others could swap visits
+            none = Visits([None] * len(texts), [None] * len(texts))
+            none.problem = f"some visits are dates, and {len(filled) - n_dates} not; {_WRITE_DATES}"
+            return none
+        return _by_date([t if t.lower() not in _UNKNOWN else "" for t in stripped], subjects)
     numbers = [parse_visit(text) for text in stripped]
     named = dict.fromkeys(
         text
@@ -86,7 +105,7 @@ def _by_date(texts: Sequence[str], subjects: Sequence[str]) -> Visits:
     Where both orders are possible and give different visits, nobody can know.
     """
     numbered = {}
-    for order in _YEAR_LAST:
+    for order in _IN_ORDER:
         dates = [_date(text, order) for text in texts]
         if all(day is not None for day, text in zip(dates, texts, strict=True) if text):
             numbered[order] = _in_order(dates, subjects)
@@ -94,19 +113,23 @@ def _by_date(texts: Sequence[str], subjects: Sequence[str]) -> Visits:
     if not numbered:
         none.problem = f"visits are dates in two orders, day/month and month/day; {_WRITE_DATES}"
         return none
-    orders = list(numbered)
-    if len(orders) == 2 and numbered[orders[0]] != numbered[orders[1]]:
-        none.problem = f"visits are dates that may be day/month or month/day; {_WRITE_DATES}"
+    orders, different = list(numbered), list(numbered.values())
+    if any(other != different[0] for other in different):
+        none.problem = f"visits are dates that may be {' or '.join(orders)}; {_WRITE_DATES}"
         return none
-    is_year_first = all(any(p.fullmatch(text) for p in _YEAR_FIRST) for text in texts if text)
-    order = orders[0] if len(orders) == 1 else "either order"
-    if is_year_first:
-        order = "year/month/day"
+    is_plain = all(any(p.fullmatch(text) for p in _ONE_WAY) for text in texts if text)
+    has_words = any(character.isalpha() for text in texts for character in text.partition("T")[0])
     return Visits(
-        numbered[orders[0]],
+        different[0],
         [None] * len(texts),
         "visits are dates: numbered in order for each subject; no date is kept",
-        order=order,
+        order=(
+            ("months as words" if has_words else "year/month/day")
+            if is_plain
+            else orders[0]
+            if len(orders) == 1
+            else "either order"
+        ),
     )
 
 
@@ -123,17 +146,22 @@ def _in_order(dates: Sequence[date | None], subjects: Sequence[str]) -> list[int
 
 
 def _is_date(text: str) -> bool:
-    return any(_date(text, order) for order in _YEAR_LAST)
+    return any(_date(text, order) for order in _IN_ORDER)
 
 
 def _date(text: str, order: str) -> date | None:
     """Return the date that a text is if days and months stand in ``order``."""
-    for pattern in (*_YEAR_FIRST, _YEAR_LAST[order]):
-        if match := pattern.fullmatch(text):
-            try:
-                return date(int(match["y"]), int(match["m"]), int(match["d"]))
-            except ValueError:  # a month above 12
-                return None
+    for pattern in (*_ONE_WAY, _IN_ORDER[order]):
+        if (match := pattern.fullmatch(text)) is None:
+            continue
+        found = match.groupdict()
+        word = found.get("name", "").lower()
+        month = _MONTHS.get(word[:4]) or _MONTHS.get(word[:3], 0) if word else int(found["m"])
+        year = int(found["y"])
+        if year < 100:
+            year += 2000 if year < 50 else 1900
+        with suppress(ValueError):  # a month above 12
+            return date(year, month, int(found["d"]))
     return None
 
 

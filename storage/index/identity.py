@@ -27,10 +27,10 @@ _DATASET_AND_NAME = attrgetter("dataset", "name")
 def mark_duplicates(rows: Iterable[RecordingRow]) -> list[RecordingRow]:
     """Return the rows in natural order, copies quarantined as "duplicate of <name>".
 
-    Copies are recordings of one data set with the same signal files, or with the same signal in
-    files of another kind. The first by natural order of name stays. Marks of an earlier call are
-    removed first, and a copy keeps the path of its window file, so it returns without work when
-    the first one is gone.
+    Copies are recordings of one data set with the same signal, in files of whatever kind; where it
+    is constant, with the same signal files. The first by natural order of name stays. Marks of an
+    earlier call are removed first, and a copy keeps the path of its window file, so it returns
+    without work when the first one is gone.
     """
     originals: dict[tuple[str, tuple[str, ...]], str] = {}
     marked = []
@@ -114,11 +114,12 @@ def _contents(row: RecordingRow) -> Iterator[tuple[str, ...]]:
     """Yield what tells that two recordings are one: digests of signal files, and of the signal."""
     if row.status is not Status.OK:
         return
+    if row.signal_digest:  # one file may hold the leads of several recordings
+        yield ("signal", row.signal_digest)
+        return
     files = tuple(source.sha256 for source in row.sources if source.role == SourceRole.SIGNAL)
     if files and all(files):
         yield files
-    if row.signal_digest:
-        yield ("signal", row.signal_digest)
 
 
 def _with_mark(row: RecordingRow, original: str) -> RecordingRow:

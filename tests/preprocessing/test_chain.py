@@ -11,7 +11,7 @@ from preprocessing.recording import RawRecording, RhythmChange
 from tests.edf_files import beats
 
 GOLDEN = {
-    "gate=2 resample=2 highpass=1 normalise=1 quality=1 rhythm=1": {
+    "plausibility=1 gate=3 bridge=1 resample=2 highpass=1 normalise=1 quality=1 rhythm=1": {
         "window 1 at 100, 300, 500": [0.2786, -0.4009, 4.9883],
         "window 1, highest and lowest": [4.9883, -0.4033],
         "mean and deviation, mV": [0.00002, 0.18568],

@@ -73,6 +73,12 @@ def test_no_window_of_72_hours_is_more_than_5_ms_off(fs: float) -> None:
     assert np.abs(tracked_times(fs, 72 * 3600)).max() < 5e-3
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("fs", [1000.037, 4095.9])
+def test_high_rates_stay_in_time_for_as_long_as_memory_allows(fs: float) -> None:
+    assert np.abs(tracked_times(fs, 6 * 3600)).max() < 5e-3
+
+
 @pytest.mark.parametrize("fs", [125, 250, 256, 360, 300, 128, 500, 200, 512, 1000])
 def test_rates_of_the_field_are_resampled_as_before(fs: float) -> None:
     ratio = Fraction(100) / Fraction(fs)

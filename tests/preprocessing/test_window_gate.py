@@ -52,6 +52,16 @@ def test_glitches_beyond_the_rails_do_not_hide_clipping(glitches: list[int]) -> 
     np.testing.assert_array_equal(gate(signal).clipped, expected)
 
 
+@pytest.mark.parametrize("hours", [0.05, 1.0])
+def test_glitches_to_a_converters_full_scale_are_no_rail(hours: float) -> None:
+    signal = np.clip(beats(3600 * hours) * 8, -1.0, 2.0)
+    expected = gate(signal).clipped
+    assert expected.all()
+    places = np.linspace(50, signal.size - 50, min(170, signal.size // 1001)).astype(int)
+    signal[places] = 5.0
+    np.testing.assert_array_equal(gate(signal).clipped, expected)
+
+
 def test_a_value_that_many_samples_exceed_is_no_rail() -> None:
     signal = np.round(beats(600) * 4) / 4  # baseline and peaks of a coarse converter
     assert not gate(signal + np.arange(signal.size) % 7 / 100).clipped.any()

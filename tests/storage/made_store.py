@@ -69,6 +69,7 @@ def make_row(name: str = "r1", dataset: str = "ds", **changes: Any) -> Recording
         std_mv=0.5,
         notes=("first note", "second"),
         digest=digest,
+        settings_digest="made",
         sources=(
             SourceFile(f"{name}.hea", "annotation", 10, 1, 2, 3, "ab" * 32),
             SourceFile(f"{name}.dat", "signal", 20, 4, 5, 6, digest),

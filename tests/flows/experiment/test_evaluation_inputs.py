@@ -56,7 +56,7 @@ def test_a_method_is_joined_with_the_rr_numbers(settings: Settings) -> None:
 def test_windows_that_the_shipped_encoder_does_not_expect_stop_the_evaluation(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise EncoderFileError("other windows")
 
     monkeypatch.setattr(evaluation_inputs, "require_chain_of_store", refuse)

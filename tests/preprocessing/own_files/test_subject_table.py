@@ -142,8 +142,8 @@ def test_visits_are_numbered_by_number_name_or_date(
 
 
 def test_names_of_visits_are_kept_unless_they_may_be_a_persons() -> None:
-    texts = ["baseline", "Smith", "drug X", "drug X", "2019-01-02"]
-    assert read_visits(texts, list("abcde")).names == ["baseline", None, "drug X", "drug X", None]
+    texts = ["baseline", "Smith", "drug X", "drug X"]
+    assert read_visits(texts, list("abcd")).names == ["baseline", None, "drug X", "drug X"]
 
 
 def test_dates_of_visits_are_never_kept() -> None:
@@ -156,6 +156,59 @@ def test_a_file_in_a_folder_is_not_one_of_the_same_name_in_another() -> None:
     names = FileNames(["siteB/night.edf"])
     assert names.find("siteA/night.edf") is None
     assert names.find("night.edf") == "siteB/night.edf"
+
+
+@pytest.mark.parametrize("other", ["baseline", "2", "05/40/2024"])
+def test_dates_beside_something_else_are_refused(other: str) -> None:
+    visits = read_visits(["05/20/2024", "01/20/2024", other], ["a", "a", "b"])
+    assert visits.numbers == [None, None, None]
+    assert "some visits are dates, and 1 not" in (visits.problem or "")
+
+
+@pytest.mark.parametrize("missing", ["", "unknown", "TBD", "?"])
+def test_a_missing_date_leaves_the_others_in_order(missing: str) -> None:
+    visits = read_visits(["05/20/2024", "01/20/2024", missing], ["a", "a", "b"])
+    assert visits.numbers == [2, 1, None]
+    assert visits.problem is None
+
+
+def test_a_name_with_the_ending_of_another_format_is_another_recording() -> None:
+    names = FileNames(["night.hea", "other.edf"])
+    assert names.find("night.edf") is None
+    assert names.find("other.bdf") is None
+    assert names.find("night.dat") == "night.hea"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "file,subject,visit,sex,age,remark\na.edf,Smith, Ann,1,F,30\n",
+        "file,name,subject,sex,age,remark\na.edf,Smith,Ann,P1,2,30\n",
+    ],
+)
+def test_a_separator_in_a_value_is_noticed_where_a_last_column_is_empty(
+    tmp_path: Path, text: str
+) -> None:
+    with pytest.raises(SubjectTableError, match="line 2: more fields than columns"):
+        table_of(tmp_path, text)
+
+
+def test_rows_of_one_file_may_write_the_same_in_two_ways(tmp_path: Path) -> None:
+    text = "file;subject;sex;age\na.edf;P1;F;63,0\na.edf;P1;female;63\n"
+    assert table_of(tmp_path, text).lines["a.edf"] == SubjectLine("P1", None, None, Sex.FEMALE, 63)
+    with pytest.raises(SubjectTableError, match="2 and 3 name one file and differ in subject"):
+        table_of(tmp_path, "file,subject\na.edf,9\na.edf,7\n")
+
+
+def test_recordings_of_unknown_people_are_not_one_persons(tmp_path: Path) -> None:
+    table = table_of(tmp_path, "file,subject\na.edf,unknown\nb.edf,n/a\nc.edf,P1\n")
+    assert [table.lines[f"{name}.edf"].subject for name in "abc"] == [None, None, "P1"]
+
+
+@pytest.mark.parametrize("name", ["patient-id", "Patient number", "subject.id", "patient  nr"])
+def test_a_column_is_the_subject_however_its_words_are_joined(tmp_path: Path, name: str) -> None:
+    table = table_of(tmp_path, f"file,id,{name}\na.edf,1,P1\nb.edf,2,P1\n")
+    assert {line.subject for line in table.lines.values()} == {"P1"}
 
 
 def table_of(tmp_path: Path, text: str) -> SubjectTable:
@@ -171,6 +224,9 @@ def table_of(tmp_path: Path, text: str) -> SubjectTable:
         (["03/01/2020", "28/02/2020"], "day/month", [1, 2]),
         (["2020-03-01", "2020-02-28"], "year/month/day", [2, 1]),
         (["01/02/2020", "02/02/2020"], "either order", [1, 2]),
+        (["05/20/24", "01/20/24"], "month/day", [2, 1]),
+        (["20-May-2024", "20-Jan-2024"], "months as words", [2, 1]),
+        (["3. März 24", "28. Feb 24"], "months as words", [2, 1]),
     ],
 )
 def test_dates_are_read_in_the_order_of_their_column(
