@@ -142,7 +142,11 @@ def header_text(path: Path) -> str:
         raise UnreadableRecordingError(
             f"not a WFDB header: it has more than {_MOST_BYTES >> 20} MB"
         )
-    return path.read_text(encoding="latin-1")
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:  # of an older system
+        return data.decode("latin-1")
 
 
 def safe_file_name(name: str) -> str:

@@ -159,13 +159,24 @@ def write_table(table: pa.Table, path: Path) -> None:
 
 
 def _unstamped(row: RecordingRow) -> RecordingRow:
-    """Return the row without times, inodes and scoring, so that equal windows make equal files."""
+    """Return the row without times, inodes, scoring and whose it is: equal windows, equal files.
+
+    Who was recorded is for tables to say, which may change without the signal.
+    """
     bare = (
         replace(source, mtime_ns=0, ctime_ns=0, inode=0)
         for source in row.sources
         if source.role != SourceRole.SCORING
     )
-    return replace(row, checked_at_ns=0, scoring_digest=None, scoring_notes=(), sources=tuple(bare))
+    return replace(
+        row,
+        subject="",
+        visit=1,
+        checked_at_ns=0,
+        scoring_digest=None,
+        scoring_notes=(),
+        sources=tuple(bare),
+    )
 
 
 def _metadata(path: Path) -> pq.FileMetaData:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.torture.bad_files import bad_edf, bad_wfdb, bad_xml
 from tests.torture.full_disk import full_disk
 from tests.torture.kills import durable_order, kill_in_preprocessing
+from tests.torture.relations import RELATIONS, relation
 from tests.torture.row import Row
 from tests.torture.scans import changed_source, meeting_pipelines, odd_names, soak
 from tests.torture.servers import kill_process, without_server
@@ -14,6 +15,7 @@ from tests.torture.training import (
     kill_in_training,
     kill_while_writing,
 )
+from tests.torture.truth import planted_cohort
 
 ROWS = (
     Row("kill-preprocess", "kill -9 of preprocess, at random moments and at named points", 200,
@@ -36,6 +38,10 @@ ROWS = (
     Row("wfdb", "WFDB, Challenge .mat, label and subject tables: the same", 2000, "I4, I7",
         bad_wfdb, weight=0.3),
     Row("xml", "annotation XML: the same", 1000, "words or a scoring", bad_xml, weight=0.05),
+    Row("truth", "cohorts of any format, rate, names and tables, each window known", 500,
+        "index equal to what was planted", planted_cohort, weight=1),
+    Row("relations", "one thing changed: a sample, a label, a row, a path, a setting, a version",
+        len(RELATIONS), "what must change changes, the rest is equal", relation, weight=1),
     Row("sources", "source changed between runs, while being read, deleted, duplicated", 20,
         "only that recording is done again", changed_source, weight=8),
     Row("meeting", "two pipelines at once, lock of a dead process, clock moved, coarse times", 25,
