@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("flows", "deaps", "preprocessing", "storage")
 MODULES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
-
-
-def test_no_folder_has_more_than_sixteen_modules() -> None:
-    folders = Counter(str(m.parent.relative_to(ROOT)) for m in MODULES if m.stem != "__init__")
-    assert {folder: n for folder, n in folders.items() if n > 16} == {}
 
 
 def test_the_linter_is_overruled_seldom_and_with_a_reason() -> None:

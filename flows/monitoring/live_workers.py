@@ -41,9 +41,9 @@ def _headers(url: str) -> dict[str, str]:
     try:
         given = _ask(f"{url}/csrf-token?client={_CLIENT}", headers)
     except urllib.error.HTTPError as error:
-        if error.code != HTTPStatus.UNPROCESSABLE_ENTITY:  # it has no such protection
+        if error.code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise
-        return headers
+        return headers  # it has no such protection
     return headers | {"Prefect-Csrf-Client": _CLIENT, "Prefect-Csrf-Token": given["token"]}
 
 

@@ -180,8 +180,8 @@ def _few_retries() -> Iterator[None]:
 def _leave_known_errors_to_us() -> None:
     """Keep Prefect from printing tracebacks of errors that a person can mend, or need not.
 
-    The command prints the message of the former in one line, and works on without a server that
-    is gone; a fault of ours keeps its traceback.
+    The command prints the message of the former, a full disk's too, in one line, and works on
+    without a server that is gone; a fault of ours keeps its traceback.
     """
     for name in ("prefect.flow_runs", "prefect.task_runs"):
         logging.getLogger(name).addFilter(_is_unknown)
@@ -191,7 +191,7 @@ def _leave_known_errors_to_us() -> None:
 
 def _is_unknown(record: logging.LogRecord) -> bool:
     error = record.exc_info[1] if record.exc_info else None
-    return not (isinstance(error, DeapsError) or is_server_gone(error))
+    return not (isinstance(error, DeapsError | OSError) or is_server_gone(error))
 
 
 def is_server_gone(error: BaseException | None) -> bool:

@@ -19,6 +19,8 @@ import numpy as np
 from tests.torture import planted
 from tests.torture.child import BrokenError
 from tests.torture.project import warm_up
+from tests.torture.relations import RELATIONS
+from tests.torture.results import CHECKS
 from tests.torture.row import Row
 from tests.torture.rows import ROWS
 
@@ -89,6 +91,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--tries", type=int, help="tries of each row instead of its own number")
     parser.add_argument("--try", dest="numbers", help="only these tries: 4,10 or 8-15")
     parser.add_argument("--share", type=float, help="take about this many seconds of all rows")
+    parser.add_argument(
+        "--check-plants", action="store_true", help="plant each bug, and see that a row fails"
+    )
     parser.add_argument("--plant", choices=planted.BUGS, help="plant a bug; the rows must fail")
     return parser.parse_args()
 
@@ -115,9 +120,32 @@ def chosen(text: str) -> list[int]:
     return numbers
 
 
+def check_plants(seed: int) -> None:
+    """Plant every bug in turn; exit with 1 unless its row notices each."""
+    rows, missed = {row.name: row for row in ROWS}, []
+    for bug, (name, which) in planted.CAUGHT_BY.items():
+        sentences = {"relations": [r.sentence for r in RELATIONS], "results": [*CHECKS]}
+        numbers = (
+            [n for n, sentence in enumerate(sentences[name]) if which in sentence]
+            if name in sentences
+            else chosen(which)
+        )
+        os.environ[planted.VARIABLE] = bug
+        with tempfile.TemporaryDirectory(prefix="torture-") as folder:
+            tally = run_row(rows[name], numbers, seed, Path(folder))
+        del os.environ[planted.VARIABLE]
+        print(f"| {bug} | {name} | {len(tally.failures)} of {len(numbers)} fail |", flush=True)
+        missed += [] if tally.failures else [bug]
+    sys.exit(f"not noticed: {', '.join(missed)}" if missed else 0)
+
+
 def main() -> None:
     """Run the rows; exit with 1 if anything did not hold."""
     options = arguments()
+    if options.check_plants:
+        with tempfile.TemporaryDirectory(prefix="torture-") as folder:
+            warm_up(Path(folder))
+        check_plants(options.seed)
     if options.plant:
         os.environ[planted.VARIABLE] = options.plant
     print(f"code {code_version()}\n| fault | tries | held | seconds | seed |", flush=True)

@@ -140,7 +140,7 @@ Published = dict[str, dict[str, Any]]
 _ROWS = """
 SELECT r.name, r.recording_id, r.subject, r.visit, r.sex::VARCHAR, r.age, r.status::VARCHAR,
        regexp_replace(r.reason, ' .*', ''), r.n_windows, r.mean_mv, r.std_mv, r.digest, r.fs,
-       r.channel, r.clock_s FROM recordings r ORDER BY r.name
+       r.channel, r.clock_s, r.notes FROM recordings r ORDER BY r.name
 """
 _WINDOWS = """
 SELECT "row", start_s, quality::VARCHAR, psqi, ksqi, bassqi, qsqi, flat, clipped, nonfinite,
@@ -163,7 +163,7 @@ def published(settings: Settings) -> Published:
         found[name] = {
             "subject": subject, "visit": visit, "sex": sex, "age": age, "status": (status, why),
             "n": (n, [row[1] for row in rows]), "scale": (mean, std), "digest": digest,
-            "fs": rest[0], "channel": rest[1], "clock": rest[2],
+            "fs": rest[0], "channel": rest[1], "clock": rest[2], "notes": rest[3],
             "quality": [row[2:7] for row in rows], "gate": [row[7:10] for row in rows],
             "rhythm": [row[10:12] for row in rows], "stage": [row[12] for row in rows],
             "events": ask(settings, _EVENTS.format(number)),
@@ -194,7 +194,8 @@ class Relation:
     renamed: Mapping[str, str] = field(default_factory=dict)
     refused: str = ""
     """What an error has to say; what is published then stays."""
-    new: frozenset[str] = frozenset()
+    new: Mapping[str, str] = field(default_factory=dict)
+    """The status of recordings that come to it."""
     gone: frozenset[str] = frozenset()
 
     def __call__(self, folder: Path) -> None:
@@ -233,9 +234,12 @@ class Relation:
 
     def _compare(self, before: Published, after: Published) -> str | None:
         before = {self.renamed.get(name, name): facts for name, facts in before.items()}
-        names = (set(before) | self.new) - self.gone
+        names = (set(before) | set(self.new)) - self.gone
         if set(after) != names:
             return f"recordings {sorted(after)}, expected {sorted(names)}"
+        for name, status in self.new.items():
+            if after[name]["status"][0] != status:
+                return f"{name} is {after[name]['status']}, not {status}"
         for name, facts in before.items():
             if name in self.gone:
                 continue
@@ -347,9 +351,7 @@ def _column(column: int, *texts: str) -> Callable[[list[list[str]]], list[list[s
 
 
 def _extra(name: str, values: Sequence[str]) -> Callable[[list[list[str]]], list[list[str]]]:
-    return lambda rows: [
-        [*row, text] for row, text in zip(rows, [name, *values], strict=True)
-    ]
+    return lambda rows: [[*row, text] for row, text in zip(rows, [name, *values], strict=True)]
 
 
 def _encoded(encoding: str) -> Any:
@@ -426,9 +428,7 @@ def _as_segments(folder: Path) -> None:
     (folder / "d.dat").unlink()
     for stem, part in (("d_1", values[:cut]), ("d_2", values[cut:])):
         write_wfdb(folder, stem, {"II": part})
-    (folder / "d.hea").write_text(
-        f"d/2 1 {FS} {values.size}\nd_1 {cut}\nd_2 {values.size - cut}\n"
-    )
+    (folder / "d.hea").write_text(f"d/2 1 {FS} {values.size}\nd_1 {cut}\nd_2 {values.size - cut}\n")
 
 
 def _as_records_of(seconds: int) -> Any:
@@ -534,12 +534,16 @@ RELATIONS: list[Relation] = [
     Relation("a header's own copy of the first sample: a note, the same windows",
              _data(lambda d: (d / "d.hea").write_text(
                  (d / "d.hea").read_text().replace(" 16 0 0 0 0", " 16 0 7 0 0"))),
-             {D: {"digest"}}),
+             {D: {"digest", "notes"}}),
+    Relation("no gain in a header: the same windows, and a note",
+             _data(lambda d: (d / "d.hea").write_text(
+                 (d / "d.hea").read_text().replace(" 16 200 16", " 16 0 16"))),
+             {D: {"notes", "digest"}}),
     # Formats
     Relation("other order of channels in an EDF: the same windows", _data(_swap_channels),
              {A: {"digest"}}),
     Relation("other order of leads in a record: the same windows", _data(_swap_leads),
-             {B: {"digest"}}),
+             {B: {"digest", "notes"}}),
     Relation("records of 5 s in an EDF: the same windows", _as_records_of(5),
              {C: {"digest"}}),
     Relation("records of 2 s in an EDF: the same windows", _as_records_of(2),
@@ -570,7 +574,7 @@ RELATIONS: list[Relation] = [
              {B: {"digest"}}),
     Relation("a rhythm after the end: the same labels",
              _data(lambda d: (d / "b.atr").write_bytes(rhythms(*CHANGES, (400.0, "N")))),
-             {B: {"digest"}}),
+             {B: {"digest", "notes"}}),
     Relation("beats beside the rhythms: the same labels",
              _data(lambda d: (d / "d.atr").write_bytes(
                  rhythms((0.0, "N"))[:-2] + b"\x64\x04" * 9 + b"\0\0")),
@@ -616,7 +620,7 @@ RELATIONS: list[Relation] = [
         ("dates for visits, year first",
          _table(_column(2, "date", "2020-05-01", "2020-01-01", "2021-01-01", "2020-03-03"))),
         ("dates for visits, month first",
-         _table(_column(2, "date", "05/20/2020", "01/01/2020", "01/02/2021", "03/03/2020"))),
+         _table(_column(2, "date", "05/20/2020", "01/01/2020", "06/01/2020", "03/03/2020"))),
         ("dates for visits, day first",
          _table(_column(2, "date", "20/05/2020", "01/01/2020", "01/02/2021", "03/03/2020"))),
         ("names of visits in a series", _table(_column(2, "visit", "V1", "V1", "V2", "V1"))),
@@ -672,20 +676,20 @@ RELATIONS: list[Relation] = [
              {"D.HEA": {"digest"}}, renamed={D: "D.HEA"}, redone={"D.HEA"}),
     Relation("a recording more: that one alone is done",
              _data(lambda d: write_edf(d / "z.edf", {"ECG": wave(7)}, fs=FS)), {},
-             redone={"z.edf"}, new=frozenset({"z.edf"})),
+             redone={"z.edf"}, new={"z.edf": "ok"}),
     Relation("a recording less: the others stay", _data(lambda d: (d / C).unlink()), {},
              {A: {"visit"}}, gone=frozenset({C})),
     Relation("a copy of a file: set aside, the others stay", _copy(C, "sub/z.edf"), {},
-             redone={"sub/z.edf"}, new=frozenset({"sub/z.edf"})),
+             redone={"sub/z.edf"}, new={"sub/z.edf": "quarantined"}),
     Relation("two people in two leads of one file: both are read",
              _data(lambda d: (d / "e.hea").write_text(
                  f"e 2 {FS} {SECONDS * FS}\n" + "".join(
                      f"b.dat 16 200 16 0 0 0 0 {x}\n" for x in ("X", "II")))),
-             {}, redone={"e.hea"}, new=frozenset({"e.hea"})),
+             {}, redone={"e.hea"}, new={"e.hea": "ok"}),
     Relation("a header that names another's signal: set aside as its copy",
              _data(lambda d: (d / "e.hea").write_text(
                  f"e 1 {FS} {SECONDS * FS}\nd.dat 16 200 16 0 0 0 0 II\n")),
-             {}, redone={"e.hea"}, new=frozenset({"e.hea"})),
+             {}, redone={"e.hea"}, new={"e.hea": "quarantined"}),
     # Settings
     Relation("another high-pass: all windows, no labels and no people",
              lambda _: ["signal.highpass_hz=1.5"],

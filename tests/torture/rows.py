@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from tests.torture.bad_files import bad_edf, bad_wfdb, bad_xml
+from tests.torture.doors import closed_doors
 from tests.torture.full_disk import full_disk
 from tests.torture.kills import durable_order, kill_in_preprocessing
 from tests.torture.relations import RELATIONS, relation
+from tests.torture.results import CHECKS, result
 from tests.torture.row import Row
 from tests.torture.scans import changed_source, meeting_pipelines, odd_names, soak
 from tests.torture.servers import kill_process, without_server
@@ -42,6 +44,10 @@ ROWS = (
         "index equal to what was planted", planted_cohort, weight=1),
     Row("relations", "one thing changed: a sample, a label, a row, a path, a setting, a version",
         len(RELATIONS), "what must change changes, the rest is equal", relation, weight=1),
+    Row("results", "names of features, answers, evaluations and runs; windows of two chains",
+        len(CHECKS), "each name has all that its content depends on", result, weight=1),
+    Row("doors", "another page, another name, no password, at the server that commands start", 3,
+        "nobody gets in", closed_doors, weight=12, in_tests=False),
     Row("sources", "source changed between runs, while being read, deleted, duplicated", 20,
         "only that recording is done again", changed_source, weight=8),
     Row("meeting", "two pipelines at once, lock of a dead process, clock moved, coarse times", 25,

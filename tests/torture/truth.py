@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storage.window_store import WindowStore
-from tests.edf_files import write_edf
 from tests.flows.inline import ask, run, settings_for
 from tests.torture import planted
 from tests.torture.child import BrokenError, forked
@@ -28,8 +27,8 @@ Floats = NDArray[np.float64]
 
 FS = 100
 WINDOW_S = 10
-NEAR_S = 0.011
-"""How far the highest sample may be from a planted beat: one sample at 100 Hz, and rounding."""
+NEAR_S = 0.004
+"""How far a peak, found between samples, may be from a planted beat."""
 
 
 _NAMES = ("a", "night 1", "Ärger", "é1", "x.y", "R-07", "sub/one", "sub/deep er/two", "UPPER")
@@ -122,8 +121,8 @@ def write_edf_file(folder: Path, known: Known, rng: np.random.Generator) -> None
     edfio.Edf([channels[i] for i in order], data_record_duration=record_s).write(path)
 
 
-def write_edf_plus(folder: Path, known: Known, rng: np.random.Generator) -> None:
-    """Write an EDF+ whose annotations are the hypnogram."""
+def write_edf_plus(folder: Path, known: Known, rng: np.random.Generator, *, bits: int = 16) -> None:
+    """Write an EDF+ or, with 24 bits, a BDF+, whose annotations are the hypnogram."""
     known.duration_s = known.duration_s // 30 * 30
     names = {"W": "Sleep stage W", "N2": "Sleep stage N2", "R": "Sleep stage R"}
     known.stages = [
@@ -131,12 +130,13 @@ def write_edf_plus(folder: Path, known: Known, rng: np.random.Generator) -> None
     ]
     path = folder / known.file
     path.parent.mkdir(parents=True, exist_ok=True)
-    signal = edfio.EdfSignal(
+    signal_kind, kind = (edfio.EdfSignal, edfio.Edf) if bits == 16 else (edfio.BdfSignal, edfio.Bdf)
+    signal = signal_kind(
         np.clip(signal_of(known, rng), -5, 5), known.fs, label="ECG", physical_dimension="mV",
         physical_range=(-5, 5),
     )  # fmt: skip
     notes = [edfio.EdfAnnotation(start, length, names[s]) for start, length, s in known.stages]
-    edfio.Edf([signal], annotations=notes, data_record_duration=1).write(path)
+    kind([signal], annotations=notes, data_record_duration=1).write(path)
 
 
 def write_wfdb(folder: Path, known: Known, rng: np.random.Generator) -> None:
@@ -222,6 +222,7 @@ Writer = Callable[[Path, Known, np.random.Generator], None]
 FORMATS: dict[str, tuple[Writer, str, tuple[float, ...]]] = {
     "edf": (write_edf_file, ".edf", (100, 125, 200, 250, 256, 500, 512)),
     "edf+": (write_edf_plus, ".edf", (128, 256)),
+    "bdf+": (partial(write_edf_plus, bits=24), ".bdf", (256, 512)),
     "wfdb": (write_wfdb, ".hea", (128, 250, 360, 499.94, 199.975, 250.01, 1000)),
     "brainvision": (write_brainvision, ".vhdr", (100, 250, 500)),
 }
@@ -414,13 +415,9 @@ def _beat_problems(known: Known, window: int, samples: Floats, where: str) -> li
     for beat in known.beats_s:
         if start + 0.1 < beat < start + WINDOW_S - 0.1:
             near = np.arange(round((beat - start - 0.08) * FS), round((beat - start + 0.08) * FS))
-            peak = near[np.argmax(samples[near])] / FS
+            top = int(near[np.argmax(samples[near])])
+            before, at, after = np.log(np.maximum(samples[top - 1 : top + 2], 1e-3))
+            peak = (top + 0.5 * (before - after) / (before - 2 * at + after)) / FS
             if abs(peak - (beat - start)) > NEAR_S:
-                return [f"{where}: beat at {beat:.3f} s is at {start + peak:.3f} s"]
+                return [f"{where}: beat at {beat:.4f} s is at {start + peak:.4f} s"]
     return []
-
-
-def planted_edf(path: Path, beats_s: Floats, *, duration_s: float, fs: float = 125) -> Path:
-    """Write an EDF with beats at given times, for relations between two cohorts."""
-    known = Known(path.name, fs, duration_s, beats_s)
-    return write_edf(path, {"ECG": signal_of(known, np.random.default_rng(1))}, fs=fs)
