@@ -204,7 +204,7 @@ def doctor(
         for finding in findings:
             echo(str(finding))
         spare = len(findings) - errors
-        echo(f"{errors} errors, {spare} spare files" if findings else "the store is whole")
+        echo(f"{errors} errors, {spare} remarks" if findings else "the store is whole")
     if errors:
         raise typer.Exit(1)
 

@@ -18,6 +18,8 @@ from storage.snapshot import (
     IndexDamagedError,
     IndexMissingError,
     IndexVersionError,
+    MixedChainsError,
+    read_chain,
     reading_index,
 )
 from storage.windows.file import WindowFileError, signal_offset
@@ -25,7 +27,8 @@ from storage.windows.file import WindowFileError, signal_offset
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_ONLY_SPACE = {"orphan", "temporary", "checkpoint", "no digest"}
+_REMARKS = {"orphan", "temporary", "checkpoint", "no digest", "two chains"}
+"""Findings that break no reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,8 @@ class Finding:
 
     ``kind`` is one of ``no index``, ``index version``, ``index damaged``, ``index table``, ``wal``,
     ``missing``, ``size``, ``sha256``, ``offset``, ``no digest``, ``orphan``, ``temporary``,
-    ``checkpoint``; the last four affect no reader. ``path`` is relative to the store.
+    ``checkpoint``, ``two chains``; the last five break no reader. ``path`` is relative to the
+    store.
     """
 
     kind: str
@@ -47,7 +51,7 @@ class Finding:
     @property
     def is_error(self) -> bool:
         """Whether the problem affects readers."""
-        return self.kind not in _ONLY_SPACE
+        return self.kind not in _REMARKS
 
 
 def check_store(root: Path | str, *, verify: bool = False) -> list[Finding]:
@@ -70,11 +74,19 @@ def check_store(root: Path | str, *, verify: bool = False) -> list[Finding]:
         findings += _check_index(index)
         with reading_index(index, verify=False) as connection:
             rows = read_rows(connection)
+            findings += _mixture(connection, index)
     except (IndexMissingError, IndexVersionError) as error:
         return [Finding(_kind(error), index.name, str(error)), *findings]
     for row in rows:
         findings.extend(_check_file(store, row, verify=verify))
     return findings + list(_orphans(store, {row.path for row in rows}))
+
+
+def _mixture(connection: DuckDBPyConnection, index: Path) -> Iterator[Finding]:
+    try:
+        read_chain(connection)
+    except MixedChainsError as error:
+        yield Finding("two chains", index.name, str(error))
 
 
 def _kind(error: DeapsError) -> str:
