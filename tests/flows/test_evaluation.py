@@ -29,7 +29,7 @@ from flows.cli import app
 from flows.config import ExecutionSettings, Settings, load_settings, overridden
 from flows.embed import missing_by_run
 from flows.evaluate import report_title
-from flows.experiment import fold_jobs
+from flows.experiment import feature_jobs, fold_jobs
 from flows.experiment.evaluation_inputs import list_features, wanted_answers
 from flows.experiment.feature_jobs import SnapshotChangedError, WindowSource
 from flows.experiment.fold_jobs import run_folds
@@ -68,12 +68,13 @@ def client() -> Iterator[Client]:
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """A labelled store with two methods and a trial trained; DEAPS needs longer recordings."""
     root = make_labelled_store(tmp_path_factory.mktemp("evaluated"))
     settings = load_settings(overrides=[f"store.root={root}", *OVERRIDES])
     train_some(settings, "byol", "pclr", "hot")
-    return settings
+    yield settings
+    feature_jobs._store.cache_clear()  # a worker's store has its window files open
 
 
 @pytest.fixture(scope="module")
