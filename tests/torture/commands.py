@@ -139,6 +139,8 @@ def _expected(folder: str) -> str:
 @cache
 def _prefect_home(folder: str) -> Path:
     home = Path(folder)
+    if home.exists():  # an earlier try made it, in a process of its own
+        return home
     home.mkdir(parents=True)
     command = [str(BIN / "prefect"), "server", "database", "upgrade", "-y"]
     env = environment(PREFECT_HOME=str(home))
