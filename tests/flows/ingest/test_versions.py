@@ -88,9 +88,7 @@ def test_windows_of_two_settings_are_not_used_as_one(settings: Settings, tmp_pat
     mixed = without(settings, "folder", "signal.highpass_hz=5")
     run(mixed)
     index = tmp_path / "store/index.duckdb"
-    with pytest.raises(
-        MixedChainsError, match=r"recording of folder with signal.highpass_hz=0.5"
-    ):
+    with pytest.raises(MixedChainsError, match=r"recording of folder with signal.highpass_hz=0.5"):
         load_pool(index, mixed.sampling)
     allowed = overridden(mixed, ["sampling.mixed_chains=true"])
     load_pool(index, overridden(allowed, ["sampling.pairing=recording"]).sampling)
