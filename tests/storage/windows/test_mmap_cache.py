@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import resource
 import subprocess
@@ -35,6 +36,16 @@ def soft_limit(soft: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _few_open_files() -> None:
+    """Close the window files of stores that other tests of this process have left open."""
+    if (jobs := sys.modules.get("flows.experiment.feature_jobs")) is not None:
+        jobs._store.cache_clear()
+    gc.collect()
+    if len(list(Path("/proc/self/fd").iterdir())) > LIMIT // 3:
+        pytest.skip("other tests of this process hold too many files open")
 
 
 @pytest.fixture
