@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from storage.atomic import replacing, require_writable
 from storage.errors import DeapsError
+from storage.files import replacing, require_writable
 from storage.schema import GATE_FLAGS
 
 KEY = b"deaps.embeddings"

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from storage.atomic import replacing
+from storage.files import replacing
 
 EVALUATION_NAME = "evaluation.json"
 PAGE_NAME = "index.html"

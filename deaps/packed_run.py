@@ -27,9 +27,8 @@ from deaps.training.run_folder import (
     run_path,
 )
 from deaps.training.trained_on import TRAINED_ON_NAME, read_trained_on
-from storage.atomic import replacing
 from storage.errors import DeapsError
-from storage.layout import RUN_NAME, RUNS_FOLDER
+from storage.files import RUN_NAME, RUNS_FOLDER, replacing
 from storage.snapshot import open_index, read_snapshot
 
 PACKED_SUFFIX = ".run.tar"

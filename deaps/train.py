@@ -41,8 +41,8 @@ from deaps.training.metrics import MetricsLog, effective_rank, representation_st
 from deaps.training.run_folder import Run, encoder_path, finish_run, open_run
 from deaps.training.trained_on import keep_trained_on, read_trained_on
 from storage.errors import DeapsError
-from storage.locking.locks import steps_lock
-from storage.windows.mmap_cache import raise_open_file_limit
+from storage.locks import steps_lock
+from storage.window_store import raise_open_file_limit
 
 _STOPPED = 130
 """Exit code of a process that a signal stopped."""

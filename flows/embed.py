@@ -17,7 +17,7 @@ from flows.runtime.dask_pool import worker_pool
 from flows.runtime.flow_start import start_flow
 from flows.runtime.progress import StageProgress
 from storage.snapshot import open_index
-from storage.windows.mmap_cache import raise_open_file_limit
+from storage.window_store import raise_open_file_limit
 
 
 @flow(name="deaps-embed")

@@ -34,7 +34,7 @@ def draw_recording(
     from deaps.exhibits.nights import compose_night
     from deaps.report.figures.recordings.night_page import night_page_drawing
     from deaps.report.picture import FORMATS, write_picture
-    from storage.layout import slug
+    from storage.files import slug
 
     recording = scored[1]
     stages, events = _spans(*scored, processed.duration_s)

@@ -27,16 +27,16 @@ from preprocessing.channels import LIST_CHANNELS
 from preprocessing.config import WINDOWS_VERSION
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.folder import read_file
-from preprocessing.own_files.recordings import recordings_at
 from preprocessing.plausibility import check_recording, reading_memory
 from preprocessing.recording import FoundRecording, RawRecording, UnreadableRecordingError
+from preprocessing.user_folder.files import recordings_at
 from storage.config import Normalisation
-from storage.digest import file_sha256
 from storage.errors import DeapsError
+from storage.files import file_sha256
 from storage.packages import installed_versions
 from storage.schema import GATE_FLAGS, WINDOW_S
 from storage.snapshot import Chain, open_index, read_chain, read_chains, read_snapshot
-from storage.windows.normalisation import standardise
+from storage.window_store import standardise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -43,8 +43,7 @@ from flows.runtime.orchestration import opaque, stage_task
 from flows.runtime.progress import StageProgress
 from storage.publish import republish
 from storage.snapshot import open_index
-from storage.window_store import WindowStore
-from storage.windows.mmap_cache import raise_open_file_limit
+from storage.window_store import WindowStore, raise_open_file_limit
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -14,11 +14,11 @@ from pathlib import Path, PurePosixPath
 from flows.config import CONFIG_NAME, load_settings
 from preprocessing.datasets import DATASETS
 from preprocessing.formats.wfdb_header import file_beside
-from preprocessing.own_files.guesses import Guess, guess
-from preprocessing.own_files.subject_table import COLUMNS, TABLE_NAMES, find_table
 from preprocessing.recording import FoundRecording
-from storage.atomic import replacing
+from preprocessing.user_folder.files import Guess, guess
+from preprocessing.user_folder.table import COLUMNS, TABLE_NAMES, find_table
 from storage.errors import DeapsError
+from storage.files import replacing
 
 _FORMATS = {
     ".edf": "EDF", ".bdf": "BDF", ".gdf": "GDF", ".vhdr": "BrainVision", ".fif": "FIF",

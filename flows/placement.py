@@ -21,14 +21,7 @@ from flows.experiment.run_address import address_of
 from flows.experiment.state import load_state
 from flows.runtime.console import say
 from flows.runtime.flow_start import StageParameters, hand_over
-from flows.runtime.gpu_pool import (
-    PoolError,
-    PoolJob,
-    live_workers,
-    own_pool,
-    pool_of,
-    run_in_pool,
-)
+from flows.runtime.gpu_pool import PoolError, PoolJob, live_workers, own_pool, pool_of, run_in_pool
 from flows.runtime.orchestration import call_stage, in_flow, is_server_gone, named, skip_stage
 from flows.runtime.server_address import named_server
 from flows.runtime.shared_store import warn_of_locks

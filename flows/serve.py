@@ -21,12 +21,7 @@ from flows.config import RefreshSettings
 from flows.deployments import Deployment, deployments
 from flows.runtime.lifeline import tied_command
 from flows.runtime.local_server import HOST, server_environment
-from flows.runtime.prefect_server import (
-    ServerError,
-    end_stray_servers,
-    note_server,
-    require_server,
-)
+from flows.runtime.prefect_server import ServerError, end_stray_servers, note_server, require_server
 from flows.runtime.report_server import serving_reports
 from flows.runtime.server_address import (
     AUTH_VARIABLE,

@@ -17,7 +17,7 @@ from deaps.exhibits.strips import strip
 from deaps.terminal_pictures import night_lines, stacked, strip_lines
 from flows.config import Settings
 from storage.errors import DeapsError
-from storage.layout import slug
+from storage.files import slug
 from storage.snapshot import open_index
 from storage.window_store import WindowStore
 

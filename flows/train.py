@@ -31,8 +31,8 @@ from flows.runtime.orchestration import opaque, stage_task
 from flows.runtime.progress import StageProgress
 from flows.runtime.slurm import train_by_slurm
 from storage.errors import DeapsError
-from storage.layout import RUNS_FOLDER
-from storage.locking.locks import training_lock, wait_for_steps
+from storage.files import RUNS_FOLDER
+from storage.locks import training_lock, wait_for_steps
 from storage.publish import republish
 
 _FOLLOW_EVERY_S = 2.0

@@ -1,8 +1,4 @@
-"""What is believed of a recording: its header against its file, both against what an ECG can be.
-
-Every format comes through here: `check_claims` before samples are read, `check_recording` after.
-What cannot be an ECG is refused with the numbers; what is odd is read, and a note says so.
-"""
+"""What a recording claims, held against what can be: memory, length, sampling rate and units."""
 
 from __future__ import annotations
 
@@ -14,40 +10,40 @@ from typing import TYPE_CHECKING
 
 from preprocessing.channels import printable_label
 from preprocessing.recording import MAX_DURATION_S, RawRecording, UnreadableRecordingError
-from preprocessing.units import UNKNOWN_UNIT
 from storage.schema import FS
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+
 RATES_HZ = (40.0, 20_000.0)
 """Lowest and highest rate of an ECG; below the lowest, no QRS complex is left."""
-
 MOST_MV = 10_000.0
 """No electrode gives ten volts. Contacts that come loose reach 154 mV in real recordings, and
 microvolts that are labelled as mV a few thousand."""
-
 ODD_MV = 500.0
 """Above this a unit or gain is probably wrong."""
-
 LEAST_MV = 1e-3
 """Below this much from end to end a unit or gain is probably wrong; the smallest real standard
 deviation was 0.03 mV."""
-
 COARSEST_MV = 100.0
 """Most millivolts from one digital value to the next; real recordings have 0.0005 to 0.02."""
-
 MOST_IN_UNKNOWN_UNIT = 1e9
 """The limit of amplitudes whose unit is unknown: counts of a converter have up to 32 bits."""
-
 DEFAULT_READING_BYTES = 1_500_000_000
-
 _CHECKSUM_VALUES = 1 << 16
-
 _reading_bytes: ContextVar[int] = ContextVar(
     "memory for a recording", default=DEFAULT_READING_BYTES
 )
+_MILLIVOLTS = {
+    "V": 1e3, "VOLT": 1e3, "VOLTS": 1e3, "MV": 1.0, "MILLIVOLT": 1.0, "MILLIVOLTS": 1.0,
+    "UV": 1e-3, "MICROVOLT": 1e-3, "MICROVOLTS": 1e-3, "NV": 1e-6,
+}  # fmt: skip
+_MICRO_SIGNS = ("µ", "μ", "\ufffd")
+UNKNOWN_UNIT = "unknown unit read as mV"
+"""The note on a unit that is no voltage. It does not quote the unit: a header that is out of
+place has a name there."""
 
 
 @contextmanager
@@ -220,3 +216,16 @@ def _amplitude_notes(finite: NDArray[np.float32], middle: float, most: float) ->
         yield f"amplitude: {lowest:.3g} to {highest:.3g} mV; its unit or gain may be wrong"
     if 0 < highest - lowest < LEAST_MV:
         yield f"amplitude: {highest - lowest:.2g} mV from end to end; its unit or gain may be wrong"
+
+
+def millivolts_per(unit: str) -> tuple[float, str | None]:
+    """Return how many mV one ``unit`` is, and a note where the unit is unknown.
+
+    A unit that is not a voltage is read as mV: the stored signal is normalised by its own
+    recording, so only ``mean_mv`` and ``std_mv`` depend on it.
+    """
+    key = unit.strip(" \0\t")  # no other sign that looks like a space: it is damage
+    for sign in _MICRO_SIGNS:
+        key = key.replace(sign, "u")
+    scale = _MILLIVOLTS.get(key.upper())
+    return (1.0, UNKNOWN_UNIT) if scale is None else (scale, None)

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from preprocessing.chain import clean_windows, count_windows
 from preprocessing.config import SignalSettings
-from preprocessing.windows import clean_windows, count_windows
 from storage.schema import WINDOW_SAMPLES
 
 

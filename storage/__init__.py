@@ -20,15 +20,14 @@ from storage.schema import (
 )
 
 if TYPE_CHECKING:
-    from storage.care.doctor import Finding, check_store
-    from storage.care.unused_files import remove_unused_files
     from storage.config import StoreSettings
+    from storage.files import window_path
     from storage.index.published import PublishedState, load_published, published_sources
-    from storage.layout import window_path
+    from storage.maintenance import Finding, check_store, remove_unused_files
     from storage.query import run_query
     from storage.snapshot import Snapshot, open_index
     from storage.window_store import WindowStore
-    from storage.windows.file import read_recording_row, write_window_file
+    from storage.windows import read_recording_row, write_window_file
 
 __all__ = [
     "FS",
@@ -61,20 +60,20 @@ __all__ = [
 # Loaded on first use: numpy, DuckDB and pyarrow take half a second to import, and most commands
 # need none of them. `publish` is not listed: its module, once loaded, would hide the function.
 _LAZY = {
-    "Finding": "care.doctor",
+    "Finding": "maintenance",
     "PublishedState": "index.published",
     "Snapshot": "snapshot",
     "StoreSettings": "config",
     "WindowStore": "window_store",
-    "check_store": "care.doctor",
-    "remove_unused_files": "care.unused_files",
+    "check_store": "maintenance",
+    "remove_unused_files": "maintenance",
     "load_published": "index.published",
     "open_index": "snapshot",
     "published_sources": "index.published",
-    "read_recording_row": "windows.file",
+    "read_recording_row": "windows",
     "run_query": "query",
-    "window_path": "layout",
-    "write_window_file": "windows.file",
+    "window_path": "files",
+    "write_window_file": "windows",
 }
 
 

@@ -11,13 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from storage.atomic import replacing
-from storage.digest import file_sha256
-from storage.index.descriptions import describe_column
-from storage.layout import CROISSANT_NAME, index_path, resolve_root
+from storage.files import CROISSANT_NAME, file_sha256, index_path, replacing, resolve_root
+from storage.index.columns import describe_column
 from storage.schema import WINDOW_S
 from storage.snapshot import Snapshot, open_index, read_snapshot
-from storage.windows.table import window_schema
+from storage.windows import window_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,11 +1,12 @@
-"""Installed packages: their versions, and the extras that bring optional ones."""
+"""The installed packages: their versions, extras that are missing, and Python's collector."""
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import platform
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -59,3 +60,19 @@ def require_extra(extra: str, *packages: str) -> None:
         raise MissingExtraError(
             f"{', '.join(missing)} is not installed; run pip install 'deaps[{extra}]'"
         )
+
+
+@contextmanager
+def cycle_collector_paused() -> Iterator[None]:
+    """Pause Python's cycle collector, which would examine tens of thousands of new tuples.
+
+    It found nothing to free, and took more than half of the time of a scan without changes and
+    a quarter of the time to publish one changed recording of 2,000.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -13,26 +13,37 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from storage.atomic import replacing
-from storage.cycle_collector import cycle_collector_paused
-from storage.digest import file_sha256
-from storage.index.build import IndexContent, fill_index, tables_sql
-from storage.index.check import PublicationError, check_index, check_rows
-from storage.index.identity import (
+from storage.files import (
+    file_sha256,
+    index_path,
+    index_wal_path,
+    published_digests,
+    replacing,
+    resolve_root,
+    write_digests,
+)
+from storage.index.build import (
+    IndexContent,
+    PublicationError,
+    check_index,
+    check_rows,
+    collect_runs_and_results,
+    fill_index,
+    tables_sql,
+)
+from storage.index.published import (
     FIRST_ID,
     RecordingKey,
     assign_ids,
     content_digest,
+    load_published,
     mark_duplicates,
+    published_ids,
     snapshot_digest,
 )
-from storage.index.published import load_published, published_ids
-from storage.index.results import collect_runs_and_results
-from storage.index.subject_rows import canonical_subjects
-from storage.index_digest import published_digests, write_digests
-from storage.layout import index_path, index_wal_path, resolve_root
-from storage.locking.locks import publisher_lock
-from storage.packages import installed_versions
+from storage.index.rows import canonical_subjects
+from storage.locks import publisher_lock
+from storage.packages import cycle_collector_paused, installed_versions
 from storage.schema import SCHEMA_VERSION, DatasetRow, RecordingRow, Scoring, Status, SubjectRow
 from storage.snapshot import IndexMissingError, Snapshot, hide_progress
 
@@ -79,7 +90,7 @@ def publish(
 
     Raises
     ------
-    storage.index.check.PublicationError
+    storage.index.build.PublicationError
         If recordings and window files disagree, a window file is damaged or the disk is full.
         The published index stays.
     """

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from storage.config import QUERY_MEGABYTES, QUERY_SECONDS
 from storage.errors import DeapsError
-from storage.index.signal_view import STORE_VARIABLE
-from storage.layout import resolve_root
+from storage.files import resolve_root
+from storage.index.columns import STORE_VARIABLE
 from storage.snapshot import hide_progress, open_index, sql_literal
 
 if TYPE_CHECKING:

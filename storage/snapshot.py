@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from storage.errors import DeapsError
-from storage.index_digest import is_as_published
-from storage.layout import index_path
+from storage.files import index_path, is_as_published
 from storage.schema import SCHEMA_VERSION, gate_view_sql
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Any
 from deaps.models.contract import CONTRACT_KEY, listed_leads
 from deaps.models.encoder_file import encoder_file, load_encoder, read_about
 from deaps.models.hub import WEIGHTS_NAME
-from storage.digest import file_sha256
 from storage.errors import DeapsError
+from storage.files import file_sha256
 
 CONFIG_NAME = "config.json"
 CARD_NAME = "README.md"

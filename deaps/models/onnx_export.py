@@ -11,8 +11,8 @@ import torch
 from deaps.models.contract import TOLERANCE, VECTOR_KEY, largest_difference, unpack_vector
 from deaps.models.encoder import Encoder
 from deaps.models.encoder_file import encoder_file, load_encoder, read_about
-from storage.atomic import replacing
 from storage.errors import DeapsError
+from storage.files import replacing
 from storage.packages import require_extra
 from storage.schema import WINDOW_SAMPLES
 

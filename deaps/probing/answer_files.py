@@ -19,9 +19,8 @@ from deaps.probing.fold_job import FoldJob
 from deaps.probing.plan import Plan
 from deaps.probing.probes import Answers
 from deaps.probing.representations import FeatureFile, first_seeds, missing_features, run_of
-from storage.atomic import replacing
-from storage.digest import digest_of
 from storage.errors import DeapsError
+from storage.files import digest_of, replacing
 
 
 class NoWeightsError(DeapsError):

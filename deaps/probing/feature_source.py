@@ -19,7 +19,7 @@ from deaps.floors.rr import rr_features
 from deaps.models.encoder import Encoder
 from deaps.models.encoder_file import encoder_file, load_encoder, normalisation_of
 from storage.config import Normalisation
-from storage.digest import digest_of, file_sha256
+from storage.files import digest_of, file_sha256
 from storage.packages import installed_versions
 
 _VERSION = 1

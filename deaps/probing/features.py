@@ -12,9 +12,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from deaps.probing.examples import Windows
-from storage.atomic import replacing
-from storage.digest import file_sha256
 from storage.errors import DeapsError
+from storage.files import file_sha256, replacing
 
 
 class FeatureFileError(DeapsError):

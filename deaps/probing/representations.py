@@ -17,8 +17,8 @@ from deaps.probing.examples import Windows
 from deaps.probing.feature_source import FeatureSource
 from deaps.probing.features import has_features
 from deaps.training.run_folder import Run, encoder_digests, encoder_path
-from storage.digest import digest_of
 from storage.errors import DeapsError
+from storage.files import digest_of
 
 FLOORS_FOLDER = "floors"
 FEATURES_FOLDER = "features"

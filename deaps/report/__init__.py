@@ -10,7 +10,7 @@ from deaps.report.markdown import markdown_report
 from deaps.report.outline import report_sections
 from deaps.report.page import html_page
 from deaps.report.synthetic import report_title, synthetic_banner
-from storage.atomic import replacing
+from storage.files import replacing
 
 __all__ = ["MARKDOWN_NAME", "write_report"]
 

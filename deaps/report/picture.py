@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 from deaps.report.svg import DRAWING_SETTINGS
 from deaps.report.theme import LIGHT, VARIABLES
-from storage.atomic import replacing
 from storage.errors import DeapsError
+from storage.files import replacing
 
 _POINTS_PER_INCH = 72
 _PIXELS = 2

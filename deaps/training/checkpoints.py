@@ -23,10 +23,8 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from deaps.models.encoder_file import EncoderFileError, check_weights, encoder_bytes
-from storage.atomic import fsync_path, name_file, replacing
-from storage.digest import file_sha256
 from storage.errors import DeapsError
-from storage.layout import CHECKPOINTS_FOLDER
+from storage.files import CHECKPOINTS_FOLDER, file_sha256, fsync_path, name_file, replacing
 
 _WEIGHTS, _STATE, _ABOUT = "weights.safetensors", "state.pt", "checkpoint.json"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from storage.atomic import replacing
+from storage.files import replacing
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -20,12 +20,18 @@ import tomli_w
 
 from deaps.config import ModelSettings, SamplingSettings, TrainingSettings
 from deaps.method_registry import find_method
-from storage.atomic import replacing
 from storage.config import Normalisation
-from storage.digest import digest_of, file_sha256
 from storage.errors import DeapsError
-from storage.index_digest import write_digests
-from storage.layout import INDEX_NAME, RUN_NAME, RUNS_FOLDER, index_path
+from storage.files import (
+    INDEX_NAME,
+    RUN_NAME,
+    RUNS_FOLDER,
+    digest_of,
+    file_sha256,
+    index_path,
+    replacing,
+    write_digests,
+)
 from storage.packages import code_version
 from storage.snapshot import open_index, read_snapshot
 

@@ -23,8 +23,7 @@ from deaps.sampling.batch import Views
 from deaps.sampling.sampler import Sampler, open_sampler
 from deaps.sampling.window_pool import NotEnoughDataError, load_pool
 from deaps.training.run_folder import Run, TrainingPlan
-from storage.atomic import replacing
-from storage.digest import digest_of
+from storage.files import digest_of, replacing
 from storage.snapshot import Chain, open_index, read_chains
 
 if TYPE_CHECKING:

@@ -92,8 +92,7 @@ def channels(
     Example: deaps channels night.edf
     """
     from flows.cli.output import write_rows
-    from preprocessing.own_files.channel_list import list_channels
-    from preprocessing.own_files.recordings import opened_file
+    from preprocessing.user_folder.files import list_channels, opened_file
 
     settings = settings_from(preset, config, overrides)
     roots = [Path(), *settings.data.roots().values()]  # reasons name files below their root
@@ -287,7 +286,7 @@ def _print_up_to_date(settings: Settings, scanned: Scan) -> None:
 def _print_summary(settings: Settings) -> None:
     from flows.ingest.summary import render, summarise
     from flows.runtime.console import console
-    from storage.layout import index_path
+    from storage.files import index_path
 
     screen = console()
     screen.print(render(summarise(settings.store.root), screen.width))

@@ -52,7 +52,7 @@ def write_parquet(rows: Sequence[Mapping[str, Any]] | pa.Table, path: Path) -> N
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from storage.atomic import replacing
+    from storage.files import replacing
 
     require_parquet(path)
     table = pa.Table.from_pylist(list(rows)) if isinstance(rows, Sequence) else rows

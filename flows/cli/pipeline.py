@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.options import (
-    Config,
-    Overrides,
-    Preset,
-    flow_arguments,
-    flow_context,
-    settings_from,
-)
+from flows.cli.options import Config, Overrides, Preset, flow_arguments, flow_context, settings_from
 from flows.ingest.demo_data import DEMO_DATA, ensure_demo_data
 from flows.runtime.console import echo
 

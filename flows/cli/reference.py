@@ -23,7 +23,7 @@ from flows.runtime.console import echo
 
 if TYPE_CHECKING:
     from flows.settings_table import SettingRow
-    from storage.index.schema_table import SchemaRow
+    from storage.index.columns import SchemaRow
 
 AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print it as Markdown.")]
 _SHORTEST_VALUE = 12
@@ -99,7 +99,7 @@ def schema(
     Example: deaps schema windows
     """
     from flows.cli.output import write_rows
-    from storage.index.schema_table import schema_markdown
+    from storage.index.columns import schema_markdown
 
     if markdown:
         echo(schema_markdown())
@@ -118,7 +118,7 @@ def schema(
 
 def _schema(root: Path) -> list[SchemaRow]:
     """Return the schema of the published index, or of an empty one if there is none."""
-    from storage.index.schema_table import empty_schema, schema_rows
+    from storage.index.columns import empty_schema, schema_rows
     from storage.snapshot import IndexMissingError, open_index
 
     try:
@@ -130,7 +130,7 @@ def _schema(root: Path) -> list[SchemaRow]:
 
 
 def _table_lines(rows: Sequence[SchemaRow]) -> Iterator[str]:
-    from storage.index.descriptions import TABLES
+    from storage.index.columns import TABLES
 
     for (table, is_view), columns in groupby(rows, lambda row: row[:2]):
         names = [row.column for row in columns]
@@ -140,7 +140,7 @@ def _table_lines(rows: Sequence[SchemaRow]) -> Iterator[str]:
 
 
 def _column_lines(rows: Sequence[SchemaRow]) -> Iterator[str]:
-    from storage.index.descriptions import TABLES
+    from storage.index.columns import TABLES
 
     for (table, is_view), columns in groupby(rows, lambda row: row[:2]):
         yield f"{table}{' (view)' if is_view else ''}: {TABLES.get(table, '')}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from flows.monitoring.log_tail import Event
 from flows.monitoring.run_status import RunStatus
 from flows.monitoring.status import Published, StoreStatus
-from storage.care.lock_holders import LockHolder
+from storage.maintenance import LockHolder
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

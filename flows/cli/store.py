@@ -195,7 +195,7 @@ def doctor(
 
         findings = list(check_deeply(settings))
     else:
-        from storage.care.doctor import check_store
+        from storage.maintenance import check_store
 
         findings = check_store(settings.store.root, verify=verify)
     errors = sum(finding.is_error for finding in findings)
@@ -227,7 +227,7 @@ def gc(
     Example: deaps gc --dry-run
     """
     from flows.cli.output import write_rows
-    from storage.care.unused_files import remove_unused_files
+    from storage.maintenance import remove_unused_files
 
     store = settings_from(preset, config, overrides).store
     removed = remove_unused_files(store.root, dry_run=dry_run, keep_logs_days=store.keep_logs_days)

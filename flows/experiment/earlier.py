@@ -9,7 +9,7 @@ import duckdb
 from deaps.evaluation import EVALUATION_NAME, Evaluation, read_evaluation
 from deaps.exhibits.snapshot_change import RecordingDigests, describe_change, recording_digests
 from flows.experiment.folder import is_complete
-from storage.layout import INDEX_NAME, REPORTS_FOLDER, RUNS_FOLDER
+from storage.files import INDEX_NAME, REPORTS_FOLDER, RUNS_FOLDER
 from storage.snapshot import open_index
 
 

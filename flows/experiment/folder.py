@@ -17,9 +17,8 @@ from deaps.evaluation import (
 )
 from deaps.models.hub import SHIPPED, WEIGHTS_NAME
 from flows.config import Settings
-from storage.digest import digest_of, file_sha256
-from storage.index.results import write_results
-from storage.layout import REPORTS_FOLDER, RESULTS_NAME
+from storage.files import REPORTS_FOLDER, RESULTS_NAME, digest_of, file_sha256
+from storage.index.build import write_results
 
 _VERSION = 3
 """Raised when the same runs would give another evaluation."""

@@ -17,7 +17,7 @@ from deaps.evaluation import (
 from deaps.training.run_folder import read_end
 from flows.experiment.page import find_evaluation
 from storage.errors import DeapsError
-from storage.layout import RUNS_FOLDER
+from storage.files import RUNS_FOLDER
 from storage.schema import WINDOW_S
 from storage.snapshot import open_index
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from deaps.evaluation import EVALUATION_NAME, PAGE_NAME, read_evaluation
 from flows.monitoring.event_log import EventLog
 from storage.errors import DeapsError
-from storage.layout import REPORTS_FOLDER
+from storage.files import REPORTS_FOLDER
 
 
 class NoEvaluationError(DeapsError):

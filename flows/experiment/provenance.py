@@ -17,7 +17,7 @@ import duckdb
 from deaps.evaluation import DatasetLabels, Provenance, Stage
 from deaps.training.run_folder import to_toml
 from flows.config import Settings
-from storage.digest import digest_of
+from storage.files import digest_of
 from storage.packages import code_version, installed_versions
 from storage.snapshot import read_snapshot
 

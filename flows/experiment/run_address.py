@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict
 from flows.config import Settings
 from flows.monitoring.event_log import EventLog
 from flows.runtime.console import say
+from storage.files import find_store, store_id
 from storage.packages import code_version
-from storage.store_id import find_store, store_id
 
 
 class RunAddress(BaseModel):

@@ -13,9 +13,8 @@ from deaps.training.run_folder import Run, encoder_digests, open_run, run_path
 from flows.config import Settings
 from flows.experiment.folder import evaluation_folder, evaluation_id, is_complete
 from flows.experiment.plan import plan_experiment
-from storage.digest import digest_of
 from storage.errors import DeapsError
-from storage.layout import RUN_NAME
+from storage.files import RUN_NAME, digest_of
 from storage.snapshot import open_index, read_snapshot
 
 _COHORT = "SELECT s::VARCHAR FROM subjects s ORDER BY ALL"

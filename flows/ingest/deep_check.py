@@ -9,8 +9,8 @@ from pathlib import Path
 from flows.config import Settings
 from flows.ingest.scan import Scan, scan
 from preprocessing.recording import FoundRecording
-from storage.care.doctor import Finding
-from storage.care.invariants import deep_findings, identities_written, recording_problems
+from storage.invariants import deep_findings, identities_written, recording_problems
+from storage.maintenance import Finding
 
 _WORD = re.compile(r"[^\W\d_]{5,}")
 _PATIENT_AND_RECORDING = slice(8, 168)

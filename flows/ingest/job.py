@@ -12,7 +12,7 @@ from preprocessing.config import QualitySettings, SignalSettings, versions_of
 from preprocessing.datasets import DataSet
 from preprocessing.plausibility import DEFAULT_READING_BYTES
 from preprocessing.recording import FoundRecording
-from storage.digest import digest_of
+from storage.files import digest_of
 from storage.schema import SCHEMA_VERSION, SourceFile
 
 

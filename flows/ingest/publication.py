@@ -11,9 +11,9 @@ from flows.ingest.scan import DatasetScan, Scan
 from flows.ingest.scoring import Rescoring
 from preprocessing.plausibility import reading_memory
 from preprocessing.recording import CohortTables, Facts, FoundRecording
-from storage.cycle_collector import cycle_collector_paused
-from storage.index.identity import RecordingKey
-from storage.layout import SYNTHETIC_NAME
+from storage.files import SYNTHETIC_NAME
+from storage.index.published import RecordingKey
+from storage.packages import cycle_collector_paused
 from storage.publish import publish
 from storage.schema import VISIT_NAME, DatasetRow, RecordingRow, Scoring, SubjectRow
 from storage.snapshot import Snapshot

@@ -19,9 +19,8 @@ from preprocessing.chain import ProcessedRecording, process
 from preprocessing.channels import LIST_CHANNELS, NO_CHANNEL, canonical
 from preprocessing.plausibility import check_recording, reading_memory
 from preprocessing.recording import FoundRecording, RawRecording, UnreadableRecordingError
-from storage.digest import digest_of, file_sha256
-from storage.index.identity import RecordingKey
-from storage.layout import window_path
+from storage.files import digest_of, file_sha256, window_path
+from storage.index.published import RecordingKey
 from storage.schema import (
     WINDOW_S,
     RecordingRow,
@@ -31,7 +30,7 @@ from storage.schema import (
     Status,
     WindowColumns,
 )
-from storage.windows.file import WindowFileError, check_pages, read_recording_row, write_window_file
+from storage.windows import WindowFileError, check_pages, read_recording_row, write_window_file
 
 
 @dataclass(frozen=True, slots=True)

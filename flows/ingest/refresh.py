@@ -20,21 +20,16 @@ from flows.ingest.scan import Scan, scan
 from flows.ingest.scoring import Rescoring, rescore
 from flows.ingest.summary import dataset_rows, problem_rows, summarise
 from flows.monitoring.event_log import EventLog
-from flows.monitoring.stage_events import (
-    PREPROCESS,
-    log_publication,
-    log_recordings,
-    log_scan,
-)
+from flows.monitoring.stage_events import PREPROCESS, log_publication, log_recordings, log_scan
 from flows.runtime.artifacts import leave_table
 from flows.runtime.console import say
 from flows.runtime.dask_pool import worker_pool
 from flows.runtime.orchestration import in_flow, opaque, stage_task
 from flows.runtime.shared_store import warn_of_locks
 from preprocessing.recording import FoundRecording
-from storage.index.identity import RecordingKey
-from storage.layout import IN_PROCESS_MARK
-from storage.locking.locks import writer_lock
+from storage.files import IN_PROCESS_MARK
+from storage.index.published import RecordingKey
+from storage.locks import writer_lock
 from storage.schema import RecordingRow, Status
 from storage.snapshot import Snapshot
 

@@ -23,19 +23,18 @@ from typing import NamedTuple
 from flows.config import ConfigError, Settings, describe_data_roots
 from flows.ingest.job import Job, printable, stat_source
 from preprocessing.channels import ECG_ALIASES, NO_CHANNEL
+from preprocessing.cohort import check_column_name
 from preprocessing.config import SCORING_VERSION, TABLES_VERSION, changed_versions
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.walk import accounting_links
-from preprocessing.own_files.subject_table import TABLE_NAMES, SubjectTableError
 from preprocessing.plausibility import reading_memory
 from preprocessing.recording import FoundRecording
-from preprocessing.subject_columns import check_column_name
-from storage.cycle_collector import cycle_collector_paused
-from storage.digest import digest_of
+from preprocessing.user_folder.table import TABLE_NAMES, SubjectTableError
+from storage.files import digest_of, index_path, resolve_root, window_path
 from storage.index.published import PublishedSources, PublishedState, SourceStamp, load_published
-from storage.layout import index_path, resolve_root, window_path
+from storage.packages import cycle_collector_paused
 from storage.schema import SourceFile, SourceRole
-from storage.windows.file import WindowFileError, read_recording_row
+from storage.windows import WindowFileError, read_recording_row
 
 _KEPT = "; windows of a stopped run are kept"
 _AT_REST_NS = 2_000_000_000

@@ -12,7 +12,7 @@ from flows.ingest.reasons import reason
 from preprocessing.config import SCORING_VERSION
 from preprocessing.plausibility import reading_memory
 from preprocessing.recording import FoundRecording
-from storage.digest import digest_of, file_sha256
+from storage.files import digest_of, file_sha256
 from storage.index.published import PublishedSources
 from storage.schema import RecordingRow, Scoring, SourceFile, SourceRole
 

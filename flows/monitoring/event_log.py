@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from flows.runtime.console import say
-from storage.layout import LOGS_FOLDER
+from storage.files import LOGS_FOLDER
 
 Level = Literal["info", "warning", "error"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from storage.layout import LOGS_FOLDER
+from storage.files import LOGS_FOLDER
 
 Event = dict[str, Any]
 

@@ -13,7 +13,7 @@ from deaps.training.metrics import LINES_NAME
 from deaps.training.run_folder import CONFIG_NAME, Run, open_run
 from flows.monitoring.log_tail import read_tail
 from storage.errors import DeapsError
-from storage.layout import RUNS_FOLDER
+from storage.files import RUNS_FOLDER
 
 RunState = Literal["prepared", "running", "stopped", "finished", "unreadable"]
 """A prepared training has not begun: it waits for those that the same command began before."""

@@ -11,7 +11,7 @@ from flows.monitoring.event_log import FAILED, FINISHED, STARTED
 from flows.monitoring.log_tail import Event, last_events
 from flows.monitoring.run_status import RunStatus, last_row
 from flows.monitoring.stage_events import PREPROCESS
-from storage.layout import RUNS_FOLDER
+from storage.files import RUNS_FOLDER
 
 _EVENTS = 20_000
 """Events that are looked through: some nights of SHHS have one each."""

@@ -16,9 +16,8 @@ from flows.monitoring.event_log import FINISHED
 from flows.monitoring.log_tail import Event, last_events
 from flows.monitoring.run_status import RunStatus, run_statuses
 from flows.monitoring.stage_events import PREPROCESS, UNCHANGED
-from storage.care.disk_use import disk_use
-from storage.care.lock_holders import LockHolder, lock_holders
-from storage.layout import REPORTS_FOLDER, RESULTS_NAME
+from storage.files import REPORTS_FOLDER, RESULTS_NAME
+from storage.maintenance import LockHolder, disk_use, lock_holders
 from storage.snapshot import IndexMissingError, IndexVersionError, read_snapshot, reading_index
 
 if TYPE_CHECKING:

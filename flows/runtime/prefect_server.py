@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from flows.runtime.lifeline import TiedSubprocess
 from flows.runtime.local_server import server_environment
 from flows.runtime.server_address import AUTH_VARIABLE, prefect_home
-from storage.atomic import replacing
 from storage.errors import DeapsError
-from storage.locking.processes import command_words
+from storage.files import replacing
+from storage.locks import command_words
 
 if TYPE_CHECKING:
     from prefect.server.api.server import SubprocessASGIServer

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.runtime.local_server import HOST, is_own_request
-from storage.layout import REPORTS_FOLDER, resolve_root
+from storage.files import REPORTS_FOLDER, resolve_root
 
 URL_VARIABLE = "DEAPS_REPORTS_URL"
 STORE_VARIABLE = "DEAPS_REPORTS_STORE"

@@ -17,9 +17,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from storage.atomic import replacing
 from storage.errors import DeapsError
-from storage.locking.processes import start_time
+from storage.files import replacing
+from storage.locks import start_time
 
 URL_VARIABLE = "PREFECT_API_URL"
 AUTH_VARIABLE = "PREFECT_API_AUTH_STRING"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from flows.runtime.console import say
-from storage.locking.shared_locks import lock_problem
+from storage.locks import lock_problem
 
 _said: set[Path] = set()
 """Stores that this process has warned of."""

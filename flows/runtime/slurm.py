@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from flows.runtime.console import say
 from storage.errors import DeapsError
+from storage.files import store_id
 from storage.packages import require_extra
-from storage.store_id import store_id
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -6,7 +6,12 @@ script calls `register`.
 
 from __future__ import annotations
 
-from preprocessing.datasets.interface import DataSet, NotFetchableError
-from preprocessing.datasets.registry import DATASETS, DataSetError, register
+from preprocessing.datasets.interface import (
+    DATASETS,
+    DataSet,
+    DataSetError,
+    NotFetchableError,
+    register,
+)
 
 __all__ = ["DATASETS", "DataSet", "DataSetError", "NotFetchableError", "register"]

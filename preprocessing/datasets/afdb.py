@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from preprocessing.datasets.registry import register
-from preprocessing.datasets.wfdb_dataset import (
-    WfdbDataSet,
-    header_path,
-    wfdb_records,
-    with_rhythms,
-)
+from preprocessing.datasets.interface import register
+from preprocessing.datasets.wfdb_dataset import WfdbDataSet, header_path, wfdb_records, with_rhythms
 from preprocessing.recording import FoundRecording, RawRecording
 
 

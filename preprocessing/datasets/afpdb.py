@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from preprocessing.datasets.registry import register
+from preprocessing.datasets.interface import register
 from preprocessing.datasets.wfdb_dataset import WfdbDataSet, wfdb_records
 from preprocessing.recording import FoundRecording
 

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from preprocessing.cohort_csv import table_bytes
-from preprocessing.datasets.interface import DataSet
-from preprocessing.datasets.registry import register
+from preprocessing.cohort import table_bytes
+from preprocessing.datasets.interface import DataSet, register
 from preprocessing.datasets.walk import list_files, list_folders
 from preprocessing.recording import (
     CohortTables,

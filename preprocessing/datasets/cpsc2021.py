@@ -7,20 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from preprocessing.datasets.registry import register
-from preprocessing.datasets.wfdb_dataset import (
-    WfdbDataSet,
-    header_path,
-    wfdb_records,
-    with_rhythms,
-)
-from preprocessing.recording import (
-    CohortTables,
-    Facts,
-    FoundRecording,
-    RawRecording,
-    RhythmChange,
-)
+from preprocessing.datasets.interface import register
+from preprocessing.datasets.wfdb_dataset import WfdbDataSet, header_path, wfdb_records, with_rhythms
+from preprocessing.recording import CohortTables, Facts, FoundRecording, RawRecording, RhythmChange
 
 _PARTS = {"Training_set_I": "set-I", "Training_set_II": "set-II"}
 """Folder of each part of the data set, and its name in the index's column ``split``."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from preprocessing.cohort_csv import parse_age, parse_sex
-from preprocessing.datasets.registry import register
+from preprocessing.cohort import parse_age, parse_sex
+from preprocessing.datasets.interface import register
 from preprocessing.datasets.walk import list_folders
 from preprocessing.datasets.wfdb_dataset import WfdbDataSet, header_path, wfdb_records
 from preprocessing.recording import FoundRecording, RawRecording

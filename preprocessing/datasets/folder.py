@@ -9,13 +9,25 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from preprocessing.cohort_csv import column_names
-from preprocessing.datasets.interface import DataSet
-from preprocessing.datasets.registry import register
+from preprocessing.cohort import (
+    SubjectValues,
+    SubjectVisit,
+    column_names,
+    merge_values,
+    read_values,
+)
+from preprocessing.datasets.interface import DataSet, register
 from preprocessing.datasets.walk import list_files, list_folders
 from preprocessing.datasets.wfdb_dataset import is_file, wfdb_records, with_rhythms
-from preprocessing.own_files.file_names import FileNames
-from preprocessing.own_files.subject_table import (
+from preprocessing.recording import (
+    CohortTables,
+    Facts,
+    FoundRecording,
+    RawRecording,
+    UnreadableRecordingError,
+)
+from preprocessing.user_folder.names import FileNames
+from preprocessing.user_folder.table import (
     COLUMNS,
     LAST_RESORTS,
     SYNONYMS,
@@ -25,18 +37,10 @@ from preprocessing.own_files.subject_table import (
     find_table,
     read_subject_table,
 )
-from preprocessing.recording import (
-    CohortTables,
-    Facts,
-    FoundRecording,
-    RawRecording,
-    UnreadableRecordingError,
-)
-from preprocessing.subject_columns import SubjectValues, SubjectVisit, merge_values, read_values
 from storage.schema import Scoring, SourceRole
 
 if TYPE_CHECKING:
-    from preprocessing.scoring.draft import ScoringDraft
+    from preprocessing.scoring import ScoringDraft
 
 EVENTS_NAME = "events.csv"
 _NO_LINE = SubjectLine(None, None, None, None, None)
@@ -95,8 +99,7 @@ class Folder(DataSet):
         self, root: Path, recording: FoundRecording, *, duration_s: float, truncated: bool
     ) -> Scoring | None:
         """Return what ``events.csv`` says of the file, or else its own annotations."""
-        from preprocessing.scoring.draft import to_scoring
-        from preprocessing.scoring.fitting import fit_scoring
+        from preprocessing.scoring import fit_scoring, to_scoring
 
         draft = _scoring_draft(root, recording)
         if draft is None:
@@ -179,7 +182,7 @@ def own_subject(path: str) -> str:
 
 def _event_warnings(root: Path) -> list[str]:
     """Return warnings on the table of events: what it lacks, and files that are not here."""
-    from preprocessing.formats.epoch_table import read_epoch_table
+    from preprocessing.formats.scoring_xml import read_epoch_table
 
     if not (root / EVENTS_NAME).is_file():
         return []
@@ -201,9 +204,9 @@ def _event_warnings(root: Path) -> list[str]:
 
 
 def _scoring_draft(root: Path, recording: FoundRecording) -> ScoringDraft | None:
-    from preprocessing.formats.edf_annotations import read_edf_annotations
-    from preprocessing.formats.epoch_table import read_epoch_table
-    from preprocessing.scoring.draft import joined_drafts
+    from preprocessing.formats.edf import read_edf_annotations
+    from preprocessing.formats.scoring_xml import read_epoch_table
+    from preprocessing.scoring import joined_drafts
 
     path = recording.files[0][0]
     if any(role is SourceRole.SCORING for _, role in recording.files):
@@ -241,7 +244,7 @@ def read_file(path: Path, channels: tuple[str, ...]) -> RawRecording:
         case ".hea":
             return _read_wfdb(path, channels)
         case _:
-            from preprocessing.formats.mne_raw import read_mne_lead
+            from preprocessing.formats.mne_formats import read_mne_lead
 
             return read_mne_lead(path, channels)
 
@@ -271,7 +274,7 @@ def _segment_names(header: Path) -> Iterator[str]:
 
 
 def _brainvision_files(root: Path, path: str) -> Iterator[tuple[str, SourceRole]]:
-    from preprocessing.formats.brainvision import named_files
+    from preprocessing.formats.mne_formats import named_files
 
     if not path.lower().endswith(".vhdr"):
         return

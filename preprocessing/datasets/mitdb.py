@@ -7,14 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from preprocessing.cohort_csv import parse_age, parse_sex
-from preprocessing.datasets.registry import register
-from preprocessing.datasets.wfdb_dataset import (
-    WfdbDataSet,
-    header_path,
-    wfdb_records,
-    with_rhythms,
-)
+from preprocessing.cohort import parse_age, parse_sex
+from preprocessing.datasets.interface import register
+from preprocessing.datasets.wfdb_dataset import WfdbDataSet, header_path, wfdb_records, with_rhythms
 from preprocessing.recording import FoundRecording, RawRecording
 
 

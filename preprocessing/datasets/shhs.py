@@ -6,28 +6,20 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from preprocessing.cohort_csv import (
+from preprocessing.cohort import (
+    SubjectValues,
+    SubjectVisit,
     column_names,
+    merge_values,
     parse_age,
     parse_sex,
     parse_visit,
     read_columns,
-)
-from preprocessing.datasets.interface import DataSet, NotFetchableError
-from preprocessing.datasets.registry import register
-from preprocessing.datasets.walk import list_files
-from preprocessing.recording import (
-    CohortTables,
-    Facts,
-    FoundRecording,
-    RawRecording,
-)
-from preprocessing.subject_columns import (
-    SubjectValues,
-    SubjectVisit,
-    merge_values,
     read_values,
 )
+from preprocessing.datasets.interface import DataSet, NotFetchableError, register
+from preprocessing.datasets.walk import list_files
+from preprocessing.recording import CohortTables, Facts, FoundRecording, RawRecording
 from storage.schema import Scoring, SourceRole
 
 _FILE_NAME = re.compile(r"shhs([12])-(\d+)\.edf", re.IGNORECASE)
@@ -93,7 +85,7 @@ class Shhs(DataSet):
         self, root: Path, recording: FoundRecording, *, duration_s: float, truncated: bool
     ) -> Scoring:
         """Return the scoring of one night, from NSRR's file and Profusion's."""
-        from preprocessing.scoring.night import read_night
+        from preprocessing.formats.scoring_xml import read_night
 
         paths = dict.fromkeys(_SCORING_FOLDERS.values()) | {
             ending: root / path

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from preprocessing.cohort_csv import parse_age, parse_sex
-from preprocessing.datasets.registry import register
+from preprocessing.cohort import parse_age, parse_sex
+from preprocessing.datasets.interface import register
 from preprocessing.datasets.wfdb_dataset import WfdbDataSet, header_path, wfdb_records
 from preprocessing.recording import FoundRecording, RawRecording
 from storage.schema import Scoring, SourceRole
@@ -63,9 +63,8 @@ class MitPolysomnographic(WfdbDataSet):
         self, root: Path, recording: FoundRecording, *, duration_s: float, truncated: bool
     ) -> Scoring:
         """Return stages and events of the ``.st`` file."""
-        from preprocessing.formats.st_annotations import read_st_annotations
-        from preprocessing.scoring.draft import ScoringDraft, to_scoring
-        from preprocessing.scoring.fitting import fit_to_signal
+        from preprocessing.formats.wfdb_annotations import read_st_annotations
+        from preprocessing.scoring import ScoringDraft, fit_to_signal, to_scoring
 
         if all(role is not SourceRole.SCORING for _, role in recording.files):
             return to_scoring(ScoringDraft(notes=["no .st file"]))

@@ -1,10 +1,4 @@
-"""EDF and BDF files: the header is checked before any sample is read.
-
-Libraries accept truncated files, trailing bytes and absurd calibrations without an error, so the
-header is parsed and compared with the file's size here, and the one lead is taken from the data
-records. Errors quote no header bytes: where fields are out of place, they may be a patient's name.
-BDF is EDF with another first field and samples of three bytes.
-"""
+"""EDF and EDF+: the header, one lead, and the annotations."""
 
 from __future__ import annotations
 
@@ -17,21 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preprocessing.channels import ECG_ALIASES, pick_channel
-from preprocessing.formats.numbers import parse_number
-from preprocessing.formats.three_bytes import signed_24_bits
+from preprocessing.formats.numbers import parse_number, signed_24_bits
 from preprocessing.plausibility import (
     Claims,
     check_claims,
     length_note,
+    millivolts_per,
     reading_bytes,
     require_memory,
 )
 from preprocessing.recording import MAX_DURATION_S, RawRecording, UnreadableRecordingError
-from preprocessing.units import millivolts_per
+from preprocessing.scoring import EPOCH_S, ScoredEvent, ScoringDraft, StageSpan, kind_of, stage_of
+from storage.schema import EventKind, OldStage
 
 _SAMPLE_BYTES = {b"0       ": 2, b"\xffBIOSEMI": 3}
 """Bytes of a sample by the first field of the file."""
-
 _FIXED_BYTES = 256
 _ANNOTATIONS = ("EDF Annotations", "BDF Annotations")
 _DISCONTINUOUS = (b"EDF+D", b"BDF+D")
@@ -42,6 +36,7 @@ _SIGNAL_FIELDS = {
     "label": 16, "transducer": 80, "unit": 8, "physical_min": 8, "physical_max": 8,
     "digital_min": 8, "digital_max": 8, "prefiltering": 80, "samples": 8, "reserved": 32,
 }  # fmt: skip
+_PLUS = (b"EDF+", b"BDF+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,3 +311,29 @@ def spread_records(
     spread = np.full(n_samples, np.nan, dtype=np.float32)
     spread[(starts[:, None] + np.arange(records.shape[1])).ravel()] = signal
     return spread
+
+
+def read_edf_annotations(path: Path) -> ScoringDraft | None:
+    """Return stages and events of an EDF+ or BDF+ file; None for a plain EDF or BDF.
+
+    A stage without a length is one epoch. A text that names neither a stage nor a known event is
+    counted, and neither kept nor quoted: it may name people.
+    """
+    with path.open("rb") as file:
+        if file.read(256)[192:196] not in _PLUS:
+            return None
+    draft, unknown = ScoringDraft(), 0
+    for onset, duration, text in read_annotations(path):
+        if (stage := stage_of(text)) is not None:
+            length = duration or float(EPOCH_S)
+            if isinstance(stage, OldStage):
+                draft.add_old_stage(onset, length, stage)
+            else:
+                draft.stages.append(StageSpan(onset, length, stage))
+        elif (kind := kind_of(text)) is not EventKind.OTHER:
+            draft.events.append(ScoredEvent(onset, duration or 0.0, kind))
+        else:
+            unknown += 1
+    if unknown:
+        draft.notes.append(f"{unknown} annotations in other words: left out")
+    return draft

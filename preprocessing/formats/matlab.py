@@ -17,10 +17,10 @@ from preprocessing.plausibility import (
     checksum_note,
     initial_note,
     length_note,
+    millivolts_per,
     require_memory,
 )
 from preprocessing.recording import RawRecording, UnreadableRecordingError
-from preprocessing.units import millivolts_per
 
 _DEFAULT_GAIN = 1000.0
 _DEFAULT_CHANNEL = "ECG"

@@ -1,9 +1,12 @@
-"""Numbers in headers, read strictly: no NaN, no infinity, no underscores, no leftovers."""
+"""Numbers as texts and bytes carry them."""
 
 from __future__ import annotations
 
 import math
 import re
+
+import numpy as np
+from numpy.typing import NDArray
 
 from preprocessing.recording import UnreadableRecordingError
 
@@ -29,3 +32,12 @@ def parse_whole(text: str, what: str) -> int:
     if _WHOLE.fullmatch(stripped):
         return int(stripped)
     raise UnreadableRecordingError(f"{what} is {'empty' if not stripped else 'not a whole number'}")
+
+
+def signed_24_bits(data: NDArray[np.uint8]) -> NDArray[np.int32]:
+    """Return the signed numbers in ``data``, the lowest byte first."""
+    padded = np.zeros((data.size // 3, 4), np.uint8)
+    padded[:, 1:] = data.reshape(-1, 3)
+    numbers = padded.reshape(-1).view("<i4")
+    numbers >>= 8  # the sign comes along
+    return numbers

@@ -1,8 +1,4 @@
-"""WFDB annotation files (``.atr``, ``.st``): the texts of annotations, and where they stand.
-
-Written from the format's description in PhysioNet's manual (annot(5)). The wfdb package never comes
-back from a file whose first text starts with ``## `` and is none of its own definitions.
-"""
+"""WFDB annotation files: codes with times, texts, and sleep stages written as texts."""
 
 from __future__ import annotations
 
@@ -14,14 +10,38 @@ from typing import NamedTuple
 import numpy as np
 
 from preprocessing.formats.numbers import parse_number
+from preprocessing.formats.wfdb_header import read_wfdb_header
 from preprocessing.plausibility import require_memory
 from preprocessing.recording import UnreadableRecordingError
+from preprocessing.scoring import EPOCH_S, ScoredEvent, ScoringDraft
+from storage.schema import EventKind, OldStage
 
 _SKIP, _NUMBER, _AUX = 59, 60, 63
 _DEFINITION = "## "
 _RESOLUTION = re.compile(r"## time resolution: *(?P<rate>\S+)\s*")
 _BYTES_PER_BYTE = 70
 """Memory for each byte of a file: its words as numbers, and a text for every two of them."""
+_STAGES = {
+    "W": OldStage.WAKE,
+    "1": OldStage.S1,
+    "2": OldStage.S2,
+    "3": OldStage.S3,
+    "4": OldStage.S4,
+    "R": OldStage.REM,
+    "MT": OldStage.MOVEMENT,
+    "M": OldStage.MOVEMENT,
+}
+_EVENTS: dict[str, tuple[EventKind, ...]] = {
+    "H": (EventKind.HYPOPNEA,),
+    "HA": (EventKind.HYPOPNEA, EventKind.AROUSAL),
+    "OA": (EventKind.OBSTRUCTIVE_APNEA,),
+    "X": (EventKind.OBSTRUCTIVE_APNEA, EventKind.AROUSAL),
+    "CA": (EventKind.CENTRAL_APNEA,),
+    "CAA": (EventKind.CENTRAL_APNEA, EventKind.AROUSAL),
+    "L": (EventKind.LIMB_MOVEMENT,),
+    "LA": (EventKind.LIMB_MOVEMENT, EventKind.AROUSAL),
+    "A": (EventKind.AROUSAL,),
+}
 
 
 class Annotations(NamedTuple):
@@ -102,3 +122,22 @@ def _not_negative(sample: int) -> int:
     if sample < 0:
         raise UnreadableRecordingError("annotation file has an annotation before the record")
     return sample
+
+
+def read_st_annotations(stem: Path) -> ScoringDraft:
+    """Return stages and events of the record ``stem`` (its path without an ending)."""
+    fs = read_wfdb_header(stem.with_name(f"{stem.name}.hea")).fs
+    draft, unknown = ScoringDraft(), 0
+    for time_s, note in read_annotation_texts(stem.with_name(f"{stem.name}.st"), fs):
+        # The first annotation of some records is at sample 1: its epoch starts at 0.
+        start_s = float(EPOCH_S * int(time_s / EPOCH_S + 1e-9))
+        for k, code in enumerate(note.rstrip("\0").split()):
+            if k == 0 and code in _STAGES:
+                draft.add_old_stage(start_s, float(EPOCH_S), _STAGES[code])
+            elif code in _EVENTS:
+                draft.events += [ScoredEvent(start_s, EPOCH_S, kind) for kind in _EVENTS[code]]
+            else:
+                unknown += 1
+    if unknown:
+        draft.notes.append(f"{unknown} annotations of an unknown code: left out")
+    return draft

@@ -6,6 +6,6 @@ cycles, arrhythmia) and noise, at shares close to those of the real recordings.
 """
 
 from preprocessing.synth.cohort import DATASETS, write_cohort
-from preprocessing.synth.dataset import SynthDataset
+from preprocessing.synth.recording import SynthDataset
 
 __all__ = ["DATASETS", "SynthDataset", "write_cohort"]

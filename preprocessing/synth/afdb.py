@@ -5,19 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from preprocessing.config import SynthSettings
-from preprocessing.synth.dataset import SynthDataset
-from preprocessing.synth.physiology.episodes import Bout, Rhythm, Segment, schedule, whole
-from preprocessing.synth.physiology.factors import Population, Subject, draw_electrode, draw_subject
+from preprocessing.synth.files import Digitiser, header, pack212, rhythm_notes, write_annotations
 from preprocessing.synth.physiology.noise import NoiseProfile
-from preprocessing.synth.recording import Recording, Setup, record
-from preprocessing.synth.seeding import rng_for
-from preprocessing.synth.wfdb_files import (
-    Digitiser,
-    header,
-    pack212,
-    rhythm_notes,
-    write_annotations,
-)
+from preprocessing.synth.physiology.people import Population, Subject, draw_electrode, draw_subject
+from preprocessing.synth.physiology.rhythm import Bout, Rhythm, Segment, schedule, whole
+from preprocessing.synth.recording import Recording, Setup, SynthDataset, record, rng_for
 
 FS = 250
 LEADS = ("MLII", "V1")

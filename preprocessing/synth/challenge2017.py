@@ -9,20 +9,17 @@ from pathlib import Path
 import numpy as np
 
 from preprocessing.config import SynthSettings
-from preprocessing.synth.dataset import SynthDataset
-from preprocessing.synth.mat_file import write_val
-from preprocessing.synth.physiology.episodes import Bout, Rhythm, Segment, schedule, whole
-from preprocessing.synth.physiology.factors import (
+from preprocessing.synth.files import Digitiser, write_val
+from preprocessing.synth.physiology.noise import NoiseProfile
+from preprocessing.synth.physiology.people import (
     Conduction,
     Population,
     Subject,
     draw_electrode,
     draw_subject,
 )
-from preprocessing.synth.physiology.noise import NoiseProfile
-from preprocessing.synth.recording import Recording, Setup, record
-from preprocessing.synth.seeding import even_draw, rng_for
-from preprocessing.synth.wfdb_files import Digitiser
+from preprocessing.synth.physiology.rhythm import Bout, Rhythm, Segment, schedule, whole
+from preprocessing.synth.recording import Recording, Setup, SynthDataset, even_draw, record, rng_for
 
 FS = 300
 SHARES = {"N": 0.60, "A": 0.09, "O": 0.28, "~": 0.03}

@@ -13,11 +13,11 @@ from preprocessing.synth.afdb import AFDB
 from preprocessing.synth.afpdb import AFPDB
 from preprocessing.synth.challenge2017 import CHALLENGE2017
 from preprocessing.synth.cpsc2021 import CPSC2021
-from preprocessing.synth.dataset import SynthDataset
 from preprocessing.synth.ecgiddb import ECGIDDB
 from preprocessing.synth.mitdb import MITDB
-from preprocessing.synth.shhs.tree import SHHS
-from storage.layout import SYNTHETIC_NAME
+from preprocessing.synth.recording import SynthDataset
+from preprocessing.synth.shhs import SHHS
+from storage.files import SYNTHETIC_NAME
 
 DATASETS: dict[str, SynthDataset] = {
     dataset.name: dataset

@@ -10,14 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from preprocessing.config import SynthSettings
-from preprocessing.synth.dataset import SynthDataset
-from preprocessing.synth.physiology.episodes import Bout, Rhythm, Segment, schedule, whole
-from preprocessing.synth.physiology.factors import Population, Subject, draw_electrode, draw_subject
+from preprocessing.synth.files import beat_notes, checksum, pack16, write_annotations
 from preprocessing.synth.physiology.noise import NoiseProfile
-from preprocessing.synth.physiology.waveform import Samples
-from preprocessing.synth.recording import Recording, Setup, record
-from preprocessing.synth.seeding import even_draw, rng_for
-from preprocessing.synth.wfdb_files import beat_notes, checksum, pack16, write_annotations
+from preprocessing.synth.physiology.people import Population, Subject, draw_electrode, draw_subject
+from preprocessing.synth.physiology.rhythm import Bout, Rhythm, Segment, schedule, whole
+from preprocessing.synth.physiology.shape import Samples
+from preprocessing.synth.recording import Recording, Setup, SynthDataset, even_draw, record, rng_for
 
 FS = 200
 LEADS = ("I", "MLII")

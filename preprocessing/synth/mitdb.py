@@ -8,19 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from preprocessing.config import SynthSettings
-from preprocessing.synth.dataset import SynthDataset
-from preprocessing.synth.physiology.episodes import Bout, Rhythm, Segment, schedule
-from preprocessing.synth.physiology.factors import (
-    Conduction,
-    Population,
-    Subject,
-    draw_electrode,
-    draw_subject,
-)
-from preprocessing.synth.physiology.noise import NoiseProfile
-from preprocessing.synth.recording import Recording, Setup, record
-from preprocessing.synth.seeding import rng_for
-from preprocessing.synth.wfdb_files import (
+from preprocessing.synth.files import (
     Digitiser,
     beat_notes,
     header,
@@ -28,6 +16,16 @@ from preprocessing.synth.wfdb_files import (
     rhythm_notes,
     write_annotations,
 )
+from preprocessing.synth.physiology.noise import NoiseProfile
+from preprocessing.synth.physiology.people import (
+    Conduction,
+    Population,
+    Subject,
+    draw_electrode,
+    draw_subject,
+)
+from preprocessing.synth.physiology.rhythm import Bout, Rhythm, Segment, schedule
+from preprocessing.synth.recording import Recording, Setup, SynthDataset, record, rng_for
 from storage.schema import Sex
 
 FS = 360

@@ -1,16 +1,16 @@
-"""One recording: a person, a rhythm, a course and noise become samples in mV."""
+"""One synthetic recording: a person's beats, noise and rhythm, as samples."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from scipy import signal
 
-from preprocessing.synth.physiology.course import Course, draw_course
-from preprocessing.synth.physiology.episodes import Segment
-from preprocessing.synth.physiology.factors import Electrode, Subject
-from preprocessing.synth.physiology.fibrillation import add_atrial_waves
+from preprocessing.config import SynthSettings
 from preprocessing.synth.physiology.noise import (
     NoiseLevel,
     NoiseProfile,
@@ -18,9 +18,12 @@ from preprocessing.synth.physiology.noise import (
     cut_leads,
     draw_level,
 )
-from preprocessing.synth.physiology.rhythm import Beats, draw_beats
+from preprocessing.synth.physiology.people import Course, Electrode, Subject, draw_course
+from preprocessing.synth.physiology.rhythm import Beats, Segment, draw_beats
+from preprocessing.synth.physiology.shape import Samples, add_atrial_waves, draw_waveform
 from preprocessing.synth.physiology.sleep import SleepNight, with_sleep
-from preprocessing.synth.physiology.waveform import Samples, draw_waveform
+
+GOLDEN = 0.6180339887498949
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +89,43 @@ def record(
     mv = _through_recorder(mv, setup)
     cut_leads(mv, setup.fs, setup.noise, off)
     return Recording(mv, beats, segments, course, level, sleep)
+
+
+@dataclass(frozen=True, slots=True)
+class SynthDataset:
+    """One data set as three functions of the settings.
+
+    ``write_record`` writes the files of one record and needs no other record, so records may be
+    written in any order and by any process; ``write_tables`` writes what lists them.
+    """
+
+    name: str
+    records: Callable[[SynthSettings], tuple[str, ...]]
+    write_record: Callable[[Path, SynthSettings, str], None]
+    write_tables: Callable[[Path, SynthSettings], None]
+
+    def write(self, root: Path, settings: SynthSettings) -> Path:
+        """Write the whole data set under ``root`` and return ``root``."""
+        for record in self.records(settings):
+            self.write_record(root, settings, record)
+        self.write_tables(root, settings)
+        return root
+
+
+def rng_for(seed: int, *names: str) -> np.random.Generator:
+    """Return the generator of one named thing, e.g. ``rng_for(1, "shhs", "200001", "visit2")``.
+
+    A record's randomness depends on the seed and its names alone, so a cohort can grow without
+    changing the records it already has.
+    """
+    digest = hashlib.sha256("/".join((str(seed), *names)).encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest[:16], "big"))
+
+
+def even_draw(index: int) -> float:
+    """Return a number in [0, 1) such that every run of indices covers the range evenly.
+
+    Used where a small cohort must still hold each sex or each class at about its share; an
+    independent draw would often leave one out. The sequence is the multiples of the golden ratio.
+    """
+    return (0.5 + index * GOLDEN) % 1.0

@@ -1,21 +1,21 @@
-"""Filling a new index: types, tables, rows and views."""
+"""A new index from what is to be published: filled, checked, with runs and results."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from storage.index.identity import RecordingKey
-from storage.index.results import RunsAndResults
-from storage.index.schema_table import write_comments
-from storage.index.signal_view import signal_view_sql
-from storage.index.subject_rows import grade_view_sql, insert_subjects
-from storage.index.window_rows import WindowFile, insert_windows
-from storage.recording_json import recording_to_dict, source_to_dict
+from storage.errors import DeapsError
+from storage.files import REPORTS_FOLDER, RESULTS_NAME, RUN_NAME, RUNS_FOLDER, replacing
+from storage.index.columns import signal_view_sql, write_comments
+from storage.index.published import RecordingKey
+from storage.index.rows import WindowFile, grade_view_sql, insert_subjects, insert_windows
 from storage.schema import (
     DatasetRow,
     OldStage,
@@ -28,21 +28,140 @@ from storage.schema import (
     gate_view_sql,
 )
 from storage.snapshot import sql_literal
+from storage.windows import recording_to_dict, source_to_dict
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+
+_RUN_TEXT = ("method", "snapshot")
+_RUN_TIMES = ("started_at", "finished_at")
+_RESULT_KEYS = ("snapshot", "encoder_sha256", "settings_digest", "code", "sources_sha256")
+"""What a figure comes from."""
+_RESULT_TEXT = ("run", "method", "benchmark", "metric", "note", *_RESULT_KEYS)
+_RESULT_NUMBERS = ("value", "low", "high")
+_RESULT_COUNTS = ("n", "seed", "sources")
+_RESULT_FLAGS = ("synthetic",)
 
 _COUNT_WINDOWS = """
 INSERT INTO window_counts
 SELECT recording_id, quality, rhythm, count(*), min("row"), max("row")
 FROM windows GROUP BY ALL ORDER BY ALL
 """
-
 _DATASET_COUNTS = """
 SELECT d.*, count(r.name) AS n_recordings, count_if(r.status = 'quarantined') AS n_quarantined,
        coalesce(sum(r.n_windows) FILTER (r.status = 'ok'), 0) AS n_windows
 FROM incoming d LEFT JOIN recordings r USING (dataset) GROUP BY ALL ORDER BY dataset
 """
+
+_WRONG_COUNTS = """
+WITH counted AS (
+    SELECT recording_id, sum(n_windows) AS n, min(first_row) AS first, max(last_row) AS last
+    FROM window_counts GROUP BY recording_id
+)
+SELECT coalesce(dataset || '/' || name, 'recording ' || c.recording_id), coalesce(n, 0),
+       CASE WHEN status = 'ok' THEN n_windows ELSE 0 END AS expected
+FROM recordings r FULL JOIN counted c USING (recording_id)
+WHERE coalesce(n, 0) <> coalesce(expected, 0)
+   OR (n > 0 AND (first <> 0 OR last <> n - 1))
+ORDER BY 1 LIMIT 5
+"""
+_LOST_SCORINGS = """
+SELECT dataset || '/' || name FROM recordings
+WHERE scoring_digest IS NOT NULL
+  AND recording_id NOT IN (SELECT recording_id FROM stages UNION SELECT recording_id FROM events)
+ORDER BY 1 LIMIT 5
+"""
+_WRONG_SOURCES = "SELECT count(*) FROM sources ANTI JOIN recordings USING (recording_id)"
+
+
+@dataclass(frozen=True, slots=True)
+class RunsAndResults:
+    """Rows of ``runs`` and ``results``; ``skipped`` names unreadable files with the reason."""
+
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    results: list[dict[str, Any]] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+
+def collect_runs_and_results(root: Path) -> RunsAndResults:
+    """Return the content of ``runs/*/run.json`` and ``reports/*/results.parquet``."""
+    collected = RunsAndResults()
+    for path in _files(root / RUNS_FOLDER, RUN_NAME):
+        collected.runs.extend(_read_or_skip(_run_rows, path, collected.skipped, root))
+    for path in _files(root / REPORTS_FOLDER, RESULTS_NAME):
+        collected.results.extend(_read_or_skip(_result_rows, path, collected.skipped, root))
+    return collected
+
+
+def write_results(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows of ``results`` for `collect_runs_and_results`; absent values become NULL."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    fields = [(name, pa.string()) for name in _RESULT_TEXT]
+    fields += [(name, pa.float64()) for name in _RESULT_NUMBERS]
+    fields += [(name, pa.int64()) for name in _RESULT_COUNTS]
+    fields += [(name, pa.bool_()) for name in _RESULT_FLAGS]
+    with replacing(path) as temporary:
+        pq.write_table(pa.Table.from_pylist(list(rows), pa.schema(fields)), temporary)
+
+
+def _files(folder: Path, name: str) -> Iterator[Path]:
+    if folder.is_dir():
+        yield from (p / name for p in sorted(folder.iterdir()) if (p / name).is_file())
+
+
+def _read_or_skip(
+    read: Callable[[Path], list[dict[str, Any]]], path: Path, skipped: list[str], root: Path
+) -> list[dict[str, Any]]:
+    try:
+        return read(path)
+    except (ValueError, TypeError, OSError) as error:  # pyarrow's ArrowInvalid is a ValueError
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        skipped.append(f"{path.relative_to(root).as_posix()}: {reason}")
+        return []
+
+
+def _run_rows(path: Path) -> list[dict[str, Any]]:
+    values = json.loads(path.read_bytes())
+    if not isinstance(values, dict):
+        raise TypeError(f"holds a {type(values).__name__}, expected an object")
+    row: dict[str, Any] = {"run": path.parent.name}
+    row |= {name: _optional(str, values.get(name)) for name in _RUN_TEXT}
+    row |= {name: _optional(_utc, values.get(name)) for name in _RUN_TIMES}
+    row["iterations"] = _optional(int, values.get("iterations"))
+    row["config"] = _optional(json.dumps, values.get("config"))
+    row["synthetic"] = _optional(bool, values.get("synthetic"))
+    return [row]
+
+
+def _result_rows(path: Path) -> list[dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    rows = []
+    with path.open("rb") as stream:  # a stream, because a name could be a pattern
+        records = pq.read_table(stream).to_pylist()
+    for values in records:
+        row: dict[str, Any] = {"report": path.parent.name}
+        row |= {name: _optional(str, values.get(name)) for name in _RESULT_TEXT}
+        row |= {name: _optional(float, values.get(name)) for name in _RESULT_NUMBERS}
+        row |= {name: _optional(int, values.get(name)) for name in _RESULT_COUNTS}
+        row |= {name: _optional(bool, values.get(name)) for name in _RESULT_FLAGS}
+        rows.append(row)
+    return rows
+
+
+def _optional(convert: Callable[[Any], Any], value: Any) -> Any:
+    return None if value is None else convert(value)
+
+
+def _utc(value: str | float) -> datetime:
+    """Return a time given as ISO 8601 or in seconds since 1970 as UTC without a zone."""
+    if isinstance(value, (int, float)):
+        return datetime.fromtimestamp(value, UTC).replace(tzinfo=None)
+    parsed = datetime.fromisoformat(value)
+    return parsed.astimezone(UTC).replace(tzinfo=None) if parsed.tzinfo else parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,3 +275,53 @@ def _sources(row: RecordingRow, ids: Mapping[RecordingKey, int]) -> list[dict[st
 
 def _sql(name: str) -> str:
     return (resources.files("storage.index") / "sql" / name).read_text()
+
+
+class PublicationError(DeapsError):
+    """The index could not be published; the published one stays as it was."""
+
+
+def check_rows(root: Path, rows: Sequence[RecordingRow]) -> None:
+    """Raise PublicationError unless the file of each row exists with the size in the row."""
+    for row in rows:
+        if row.status is not Status.OK or (row.path is None and row.n_windows == 0):
+            continue
+        size = _size(f"{root}/{row.path}") if row.path else None
+        if size is None or size != row.bytes or not row.signal_offset:
+            message = (
+                f"{row.dataset}/{row.name}: window file {row.path} has {size} bytes, "
+                f"expected {row.bytes}; run deaps doctor, then deaps preprocess"
+            )
+            raise PublicationError(message)
+
+
+def check_index(connection: DuckDBPyConnection) -> None:
+    """Raise PublicationError unless windows and recordings of a filled index agree.
+
+    Raises
+    ------
+    ValueError
+        If a source belongs to no recording, which only a fault of this program can cause.
+    """
+    wrong = connection.execute(_WRONG_COUNTS).fetchall()
+    if wrong:
+        listed = "; ".join(f"{name} has {n} windows, expected {m}" for name, n, m in wrong)
+        raise PublicationError(
+            f"windows and recordings disagree: {listed}; run deaps doctor, then deaps preprocess"
+        )
+    lost = [name for (name,) in connection.execute(_LOST_SCORINGS).fetchall()]
+    if lost:
+        raise PublicationError(
+            f"stages and events of {', '.join(lost)} are neither new nor in the published index; "
+            "run deaps preprocess --verify, which reads them again"
+        )
+    (orphans,) = connection.execute(_WRONG_SOURCES).fetchall()[0]
+    if orphans:
+        raise ValueError(f"{orphans} rows of sources belong to no recording")
+
+
+def _size(path: str) -> int | None:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116 - a Path for each file takes four times as long
+    except FileNotFoundError:
+        return None

@@ -29,13 +29,7 @@ from preprocessing.config import SynthSettings
 from preprocessing.synth import DATASETS
 from storage.schema import WINDOW_SAMPLES
 from storage.snapshot import open_index, read_snapshot
-from tests.bench.classification import (
-    SAME,
-    fit_predict,
-    hard_features,
-    plain_fit_predict,
-    timed,
-)
+from tests.bench.classification import SAME, fit_predict, hard_features, plain_fit_predict, timed
 from tests.bench.figure import Figure
 from tests.flows.inline import settings_for
 

@@ -8,11 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.layout import window_path
-from storage.recording_json import recording_to_json
+from storage.files import window_path
 from storage.schema import RecordingRow, Status, WindowColumns
-from storage.windows.file import write_table, write_window_file
-from storage.windows.table import window_table
+from storage.windows import recording_to_json, window_table, write_table, write_window_file
 from tests.storage.made_store import make_columns, make_row, publish_rows
 
 RHYTHMS = ("N", "AFIB", "AFL", None)

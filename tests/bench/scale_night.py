@@ -24,7 +24,7 @@ from deaps.training.malloc import keep_freed_memory
 from flows.config import load_settings
 from flows.ingest.recording import preprocess_chunk
 from flows.ingest.scan import scan
-from storage.layout import index_path
+from storage.files import index_path
 from tests.bench.made_rows import narrow_recordings
 from tests.bench.training import made_batch, step_of
 from tests.storage.made_store import publish_rows

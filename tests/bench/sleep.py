@@ -17,10 +17,10 @@ from flows.ingest.recording import preprocess_chunk
 from flows.ingest.scan import scan
 from flows.ingest.scoring import scoring_digest
 from preprocessing.config import SynthSettings
-from preprocessing.scoring.night import read_night
+from preprocessing.formats.scoring_xml import read_night
 from preprocessing.synth import DATASETS
 from preprocessing.synth.physiology.sleep import draw_sleep
-from preprocessing.synth.shhs.scorings import write_scorings
+from preprocessing.synth.shhs_nights import write_scorings
 from storage.publish import publish
 from storage.query import QUESTIONS
 from storage.schema import DatasetRow, RecordingRow, Scoring, SourceRole, Status
@@ -194,7 +194,7 @@ def measure_index(folder: Path) -> list[Figure]:
 
 def _drawn_scoring(seed: int) -> Scoring:
     """Return the scoring of a night as long as the index's recordings, drawn and not read."""
-    from preprocessing.scoring.draft import ScoredEvent, ScoringDraft, to_scoring
+    from preprocessing.scoring import ScoredEvent, ScoringDraft, to_scoring
 
     night = draw_sleep(WINDOWS * 10.0, 15.0, np.random.default_rng(seed))
     draft = ScoringDraft()

@@ -27,7 +27,7 @@ from deaps.train import NonFiniteError, StepClock, TrainingStoppedError, train_r
 from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import Run, RunError, encoder_files, open_run
 from storage import check_store, remove_unused_files
-from storage.layout import CHECKPOINTS_FOLDER
+from storage.files import CHECKPOINTS_FOLDER
 from tests.deaps.training.training_store import make_run, make_training_store
 
 TIMES = {"step_s", "windows_per_s", "waiting_share"}

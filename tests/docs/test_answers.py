@@ -18,7 +18,7 @@ from deaps.packed_run import PACKED_SUFFIX
 from deaps.training.run_folder import run_path
 from flows.config import load_settings
 from flows.experiment.plan import plan_experiment
-from storage.layout import RUN_NAME
+from storage.files import RUN_NAME
 
 ENCODERS_NAME = "encoders.json"
 ANSWERS = Path(__file__).parents[2] / "docs" / "answers"

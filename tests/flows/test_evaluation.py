@@ -39,12 +39,7 @@ from flows.runtime.dask_pool import worker_pool
 from storage.publish import republish
 from storage.snapshot import open_index
 from tests.deaps.probing.labelled_store import make_labelled_store
-from tests.flows.inline_evaluation import (
-    LABELS,
-    evaluate_inline,
-    one_worker,
-    train_some,
-)
+from tests.flows.inline_evaluation import LABELS, evaluate_inline, one_worker, train_some
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -15,7 +15,7 @@ from flows.monitoring.log_tail import last_events
 from flows.placement import TRAIN_DEPLOYMENT, find_pool
 from flows.runtime.flow_start import StageParameters
 from flows.runtime.gpu_pool import PoolError
-from storage.store_id import OtherStoreError, store_id
+from storage.files import OtherStoreError, store_id
 
 
 @pytest.fixture

@@ -16,19 +16,11 @@ import pytest
 
 from flows.config import ExecutionSettings
 from flows.ingest.job import Job
-from flows.ingest.refresh import (
-    RecordingBatch,
-    is_small,
-    make_batches,
-    make_chunks,
-    refresh_store,
-)
+from flows.ingest.refresh import RecordingBatch, is_small, make_batches, make_chunks, refresh_store
 from flows.ingest.scan import scan
 from preprocessing.config import QualitySettings, SignalSettings
 from preprocessing.datasets import DATASETS
-from preprocessing.recording import (
-    FoundRecording,
-)
+from preprocessing.recording import FoundRecording
 from storage.schema import SourceRole
 from tests.edf_files import beats, patch, write_edf
 from tests.flows.inline import settings_for

@@ -15,7 +15,7 @@ from flows.show import list_recordings, show
 from preprocessing.config import SynthSettings
 from preprocessing.synth import DATASETS
 from storage.errors import DeapsError
-from storage.layout import SYNTHETIC_NAME
+from storage.files import SYNTHETIC_NAME
 from tests.deaps.models.made_encoder import write_encoder
 from tests.flows.inline import run, settings_for
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from preprocessing.formats.edf import parse_edf_header
-from preprocessing.formats.nsrr_xml import read_nsrr_xml
-from preprocessing.formats.profusion_xml import read_profusion_xml
+from preprocessing.formats.scoring_xml import read_nsrr_xml, read_profusion_xml
 from preprocessing.formats.wfdb_annotations import read_annotation_texts
 from preprocessing.formats.wfdb_header import read_wfdb_header
 from storage.errors import DeapsError

@@ -9,8 +9,8 @@ import pytest
 from flows.config import load_settings
 from preprocessing.channels import ANY_ECG, ECG_ALIASES, pick_channel, sounds_like_ecg
 from preprocessing.config import SignalSettings
-from preprocessing.own_files.channel_list import list_channels
 from preprocessing.recording import UnreadableRecordingError
+from preprocessing.user_folder.files import list_channels
 from tests.edf_files import beats, write_edf
 from tests.wfdb_files import write_record
 

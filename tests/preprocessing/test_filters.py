@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.signal import butter, resample_poly, sosfiltfilt
 
-from preprocessing.filters import bridge_gaps, highpass, normalise, resample
-from preprocessing.polarity import polarity_score
+from preprocessing.chain import bridge_gaps, highpass, normalise, polarity_score, resample
 from tests.edf_files import beats
 
 RATES = [125, 250, 256, 360, 300, 128, 500, 100, 199.8]

@@ -18,14 +18,12 @@ from scipy.io import savemat
 from preprocessing.config import READER_VERSIONS, SCORING_VERSION, TABLES_VERSION
 from preprocessing.datasets import DATASETS
 from preprocessing.datasets.folder import read_file
-from preprocessing.formats.edf_annotations import read_edf_annotations
-from preprocessing.formats.epoch_table import read_epoch_table
-from preprocessing.formats.nsrr_xml import read_nsrr_xml
-from preprocessing.formats.profusion_xml import read_profusion_xml
-from preprocessing.formats.st_annotations import read_st_annotations
-from preprocessing.own_files.subject_table import read_subject_table
+from preprocessing.formats.edf import read_edf_annotations
+from preprocessing.formats.scoring_xml import read_epoch_table, read_nsrr_xml, read_profusion_xml
+from preprocessing.formats.wfdb_annotations import read_st_annotations
 from preprocessing.recording import RawRecording
-from preprocessing.scoring.draft import ScoringDraft
+from preprocessing.scoring import ScoringDraft
+from preprocessing.user_folder.table import read_subject_table
 from tests.preprocessing.scoring.made_scorings import nsrr, profusion
 from tests.torture.truth import _annotation
 

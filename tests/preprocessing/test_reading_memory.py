@@ -20,7 +20,6 @@ from preprocessing.formats.matlab import read_mat_lead
 from preprocessing.formats.wfdb_annotations import read_annotation_texts
 from preprocessing.formats.wfdb_header import read_wfdb_header
 from preprocessing.formats.wfdb_record import read_wfdb_lead
-from preprocessing.own_files.subject_table import read_subject_table
 from preprocessing.plausibility import (
     DEFAULT_READING_BYTES,
     Claims,
@@ -29,6 +28,7 @@ from preprocessing.plausibility import (
     reading_memory,
 )
 from preprocessing.recording import UnreadableRecordingError
+from preprocessing.user_folder.table import read_subject_table
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import one, run, settings_for
 

@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from preprocessing.recording import RhythmChange
-from preprocessing.rhythm import label_windows
+from preprocessing.recording import RhythmChange, label_windows
 
 CHANGES = st.lists(
     st.tuples(

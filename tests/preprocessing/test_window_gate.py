@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from preprocessing.window_gate import Gate, find_artifacts
+from preprocessing.chain import Gate, find_artifacts
 from tests.edf_files import beats
 
 
@@ -96,5 +96,5 @@ def test_faults_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None
     signal = beats(300)
     signal[1250 * 7 : 1250 * 9] = 1
     whole = gate(signal)
-    monkeypatch.setattr("preprocessing.window_gate._BLOCK", 4)
+    monkeypatch.setattr("preprocessing.chain._BLOCK", 4)
     np.testing.assert_array_equal(gate(signal).rejected, whole.rejected)

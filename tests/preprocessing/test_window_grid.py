@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from preprocessing.chain import clean_windows, count_windows
 from preprocessing.config import SignalSettings
-from preprocessing.windows import clean_windows, count_windows
 
 RATES = st.sampled_from([40.0, 99.7, 100.0, 125.0, 128.0, 250.0, 256.0, 360.0, 500.0])
 

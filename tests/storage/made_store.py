@@ -14,7 +14,7 @@ from storage import window_path
 from storage.publish import publish
 from storage.schema import DatasetRow, RecordingRow, SourceFile, Status, WindowColumns
 from storage.snapshot import Snapshot
-from storage.windows.file import write_window_file
+from storage.windows import write_window_file
 
 SETTINGS = {
     "signal": {

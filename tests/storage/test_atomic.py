@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.atomic import replacing
-from storage.layout import is_temporary
-from storage.locking.processes import processes_with_open_file
+from storage.files import is_temporary, replacing
+from storage.locks import processes_with_open_file
 
 
 def names(folder: Path) -> list[str]:

@@ -14,10 +14,10 @@ from preprocessing.config import SynthSettings
 from preprocessing.synth import DATASETS
 from storage.croissant import write_croissant
 from storage.errors import DeapsError
-from storage.layout import SYNTHETIC_NAME
+from storage.files import SYNTHETIC_NAME
 from storage.snapshot import open_index
 from storage.window_store import WindowStore
-from storage.windows.table import window_schema
+from storage.windows import window_schema
 from tests.flows.inline import run, settings_for
 
 pytestmark = pytest.mark.filterwarnings("default")  # those of mlcroissant

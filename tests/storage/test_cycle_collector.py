@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from storage.cycle_collector import cycle_collector_paused
+from storage.packages import cycle_collector_paused
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.digest import digest_of, file_sha256
+from storage.files import digest_of, file_sha256
 
 
 def test_file_digest_is_that_of_its_content(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from storage.errors import DeapsError
-from storage.layout import is_temporary, resolve_root, slug, window_path
+from storage.files import is_temporary, resolve_root, slug, window_path
 
 DIGEST = "0f" * 32
 NAMES = st.text(st.characters(codec=None), max_size=300)

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from storage.locking import locks
-from storage.locking.locks import (
+from storage import locks
+from storage.locks import (
     StoreBusyError,
     no_writer,
     publisher_lock,

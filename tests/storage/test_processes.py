@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from storage.locking.processes import command_words, processes_with_open_file
+from storage.locks import command_words, processes_with_open_file
 
 CODE = "import sys; print('ready', flush=True); sys.stdin.read()"
 SLEEPER = [sys.executable, "-c", CODE, "a b", ""]

@@ -19,18 +19,12 @@ import pytest
 from storage import DatasetRow, RecordingRow, Snapshot, check_store, open_index
 from storage.errors import DeapsError
 from storage.index import build
-from storage.index.check import PublicationError
+from storage.index.build import PublicationError
 from storage.index.published import read_rows
-from storage.locking.locks import publisher_lock
+from storage.locks import publisher_lock
 from storage.publish import publish
 from storage.snapshot import IndexVersionError
-from tests.storage.made_store import (
-    SETTINGS,
-    make_row,
-    publish_rows,
-    quarantined,
-    write_recording,
-)
+from tests.storage.made_store import SETTINGS, make_row, publish_rows, quarantined, write_recording
 
 
 def fetch(root: Path, sql: str) -> list[tuple[Any, ...]]:

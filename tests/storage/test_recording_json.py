@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict
 
 from storage import RecordingRow, Sex, Status
-from storage.recording_json import recording_from_json, recording_to_dict, recording_to_json
+from storage.windows import recording_from_json, recording_to_dict, recording_to_json
 from tests.storage.made_store import make_row, quarantined
 
 FULL = make_row(

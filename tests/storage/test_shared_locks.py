@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.locking.shared_locks import lock_problem
+from storage.locks import lock_problem
 
 ROOT = "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw"
 

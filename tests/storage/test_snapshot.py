@@ -8,12 +8,7 @@ import duckdb
 import pytest
 
 from storage import Snapshot, load_published, open_index, published_sources
-from storage.snapshot import (
-    IndexMissingError,
-    IndexVersionError,
-    hide_progress,
-    published_snapshot,
-)
+from storage.snapshot import IndexMissingError, IndexVersionError, hide_progress, published_snapshot
 
 
 def test_a_missing_index_says_what_to_do(root: Path) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from storage.files import OtherStoreError, find_store, read_store_id, store_id
 from storage.packages import code_version
-from storage.store_id import OtherStoreError, find_store, read_store_id, store_id
 
 
 def test_a_store_keeps_its_id(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from storage import RecordingRow, Snapshot, WindowStore
-from storage.windows.file import WindowFileError
+from storage.windows import WindowFileError
 from tests.storage.made_store import make_row, make_signal, publish_rows, write_recording
 
 IDS = [1, 2, 3]  # of the recordings a1, a2 and a3, which have 4, 5 and 6 windows
@@ -155,7 +155,7 @@ def _write_normalised(root: Path, row: RecordingRow, mv: np.ndarray) -> Recordin
 
 
 def test_constant_windows_become_zeros(root: Path) -> None:
-    from storage.windows.normalisation import DatasetScaling, normalise_windows
+    from storage.window_store import DatasetScaling, normalise_windows
 
     windows = np.full((2, 1000), 3, np.float32)
     nothing = DatasetScaling(np.empty(0, np.float32), np.empty(0, np.float32))
@@ -219,7 +219,7 @@ def test_file_is_compared_once_in_a_process(
     sha256 = hashlib.sha256
     publish_rows(tmp_path, [write_recording(tmp_path, make_row(n), 4) for n in ("a", "b")])
     monkeypatch.setattr(
-        "storage.windows.mmap_cache.hashlib.sha256",
+        "storage.window_store.hashlib.sha256",
         lambda data: hashed.append(len(data)) or sha256(data),
     )
     for _ in range(3):

@@ -19,11 +19,11 @@ from flows.ingest.job import Job
 from flows.ingest.recording import preprocess_recording
 from preprocessing.config import QualitySettings, SignalSettings
 from preprocessing.datasets import DATASETS
-from preprocessing.own_files.subject_table import SubjectTableError
 from preprocessing.recording import RawRecording
+from preprocessing.user_folder.table import SubjectTableError
 from storage.errors import DeapsError
 from storage.schema import RecordingRow, Status
-from storage.windows.file import read_windows
+from storage.windows import read_windows
 from tests.edf_files import beats, signal_field, write_edf
 from tests.torture.child import BrokenError, Child
 from tests.torture.mutations import mutate_bytes, mutate_field, mutate_tokens, truncate
@@ -143,8 +143,7 @@ def _bad_tables(rng: np.random.Generator, folder: Path) -> None:
 
 def bad_xml(rng: np.random.Generator, number: int, folder: Path) -> None:
     """Mutate the annotations of a night once: an error of ours in words, or a scoring."""
-    from preprocessing.formats.nsrr_xml import read_nsrr_xml
-    from preprocessing.formats.profusion_xml import read_profusion_xml
+    from preprocessing.formats.scoring_xml import read_nsrr_xml, read_profusion_xml
 
     kind = ("nsrr", "profusion")[number % 2]
     path = folder / "night.xml"

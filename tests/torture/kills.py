@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-import storage.atomic
+import storage.files
 import storage.publish
 from tests.torture import planted
 from tests.torture.child import BrokenError, Child, forked
@@ -92,7 +92,7 @@ def _killing_itself(point: str, nth: int, folder: Path) -> str:
 
 def _traced(folder: Path) -> list[tuple[str, str]]:
     calls: list[tuple[str, str]] = []
-    fsync, rename = storage.atomic.fsync_path, pathlib.Path.replace
+    fsync, rename = storage.files.fsync_path, pathlib.Path.replace
 
     def noted_fsync(path: Path) -> None:
         calls.append(("fsync", str(path)))
@@ -102,7 +102,7 @@ def _traced(folder: Path) -> list[tuple[str, str]]:
         calls.append(("rename", str(path)))
         return rename(path, to)
 
-    storage.atomic.fsync_path = noted_fsync
+    storage.files.fsync_path = noted_fsync
     pathlib.Path.replace = noted_rename  # type: ignore[assignment,method-assign]
     with planted.bug():
         preprocess(folder)
@@ -121,7 +121,7 @@ def _kill_at(point: str, nth: int) -> Iterator[None]:
 
     match point:
         case "temporary written":
-            storage.atomic.fsync_path = _before(die, storage.atomic.fsync_path)
+            storage.files.fsync_path = _before(die, storage.files.fsync_path)
         case "before rename":
             pathlib.Path.replace = _before(die, pathlib.Path.replace)  # type: ignore[method-assign]
         case "after rename":

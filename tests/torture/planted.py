@@ -13,23 +13,22 @@ import numpy as np
 
 import flows.ingest.publication
 import flows.ingest.recording
-import storage.atomic
+import storage.files
 import storage.publish
-import storage.windows.file
+import storage.windows
 from deaps.models import encoder_file
 from deaps.probing.examples import Windows
 from deaps.sampling import window_pool
 from flows.experiment import folder, state
 from flows.ingest.job import Job
 from flows.runtime import console, local_server
-from preprocessing import filters, window_gate
+from preprocessing import chain, scoring
 from preprocessing.datasets import wfdb_dataset
-from preprocessing.formats import edf_annotations, wfdb_annotations, wfdb_record
+from preprocessing.formats import edf, wfdb_annotations, wfdb_record
 from preprocessing.formats.wfdb_header import WfdbSignal
-from preprocessing.own_files import file_names, subject_table, visits
-from preprocessing.own_files.file_names import FileNames
-from preprocessing.scoring import fitting
-from storage.index import identity
+from preprocessing.user_folder import files, table
+from preprocessing.user_folder.names import FileNames
+from storage.index import published
 
 VARIABLE = "TORTURE_BUG"
 
@@ -44,7 +43,7 @@ def bug() -> Iterator[None]:
 
 
 def _skip_fsync() -> None:
-    storage.atomic.fsync_path = lambda path: None
+    storage.files.fsync_path = lambda path: None
 
 
 def _publish_before_the_last_file() -> None:
@@ -81,7 +80,7 @@ def _forget_the_rename() -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield path
 
-    storage.windows.file.replacing = in_place
+    storage.windows.replacing = in_place
 
 
 def _drop_one_row() -> None:
@@ -110,27 +109,27 @@ def _averaged_frames() -> None:
 
 
 def _dates_cell_by_cell() -> None:
-    by_date = visits._by_date
+    by_date = table._by_date
 
     def each(texts: Sequence[str], subjects: Sequence[str]) -> Any:
         plain = [
-            next((str(d) for order in visits._IN_ORDER if (d := visits._date(text, order))), text)
+            next((str(d) for order in table._IN_ORDER if (d := table._date(text, order))), text)
             for text in texts
         ]
         return by_date(plain, subjects)
 
-    visits._by_date = each
+    table._by_date = each
 
 
 def _shifted_rows() -> None:
-    read = subject_table.read_table
+    read = table.read_table
 
     def shifted(*args: Any, **options: Any) -> Any:
         table = read(*args, **options | {"fits": None})
         table.surplus.clear()
         return table
 
-    subject_table.read_table = shifted
+    table.read_table = shifted
 
 
 def _only_names_of_files() -> None:
@@ -145,7 +144,7 @@ def _only_names_of_files() -> None:
         if row.status == "ok":
             yield tuple(s.sha256 for s in row.sources if s.role == "signal")
 
-    wfdb_dataset._named_files, identity._contents = own, files
+    wfdb_dataset._named_files, published._contents = own, files
 
 
 def _any_folder() -> None:
@@ -154,10 +153,8 @@ def _any_folder() -> None:
 
 
 def _no_bdf_stages() -> None:
-    read = edf_annotations.read_edf_annotations
-    edf_annotations.read_edf_annotations = lambda path: (
-        None if path.suffix.lower() == ".bdf" else read(path)
-    )
+    read = edf.read_edf_annotations
+    edf.read_edf_annotations = lambda path: None if path.suffix.lower() == ".bdf" else read(path)
 
 
 def _no_gain_note() -> None:
@@ -199,21 +196,21 @@ _PLANT: dict[str, Callable[[], None]] = {
     "a split by its path": _put(folder, "_content", str),
     "runs by their names": _put(state, "encoder_digests", lambda _: {}),
     "one version for all readers": _put(Job, "versions", lambda *_: "windows=1"),
-    "drift": _put(filters, "_MAX_DRIFT_S", float("inf")),
+    "drift": _put(chain, "_MAX_DRIFT_S", float("inf")),
     "no time resolution": _put(wfdb_annotations, "_resolution", lambda _: None),
     "averaged frames": _averaged_frames,
     "dates cell by cell": _dates_cell_by_cell,
     "any folder": _any_folder,
     "id first": _put(
-        subject_table, "LAST_RESORTS", frozenset()
+        table, "LAST_RESORTS", frozenset()
     ),
     "shifted rows": _shifted_rows,
-    "the last row wins": _put(subject_table, "_contradictions", lambda *_: []),
-    "two sexes": _put(subject_table, "_refuse_two_sexes", lambda *_: None),
-    "stages of another length": _put(fitting, "length_note", lambda *_: None),
-    "stages of another format": _put(file_names, "_are_one", lambda *_: True),
+    "the last row wins": _put(table, "_contradictions", lambda *_: []),
+    "two sexes": _put(table, "_refuse_two_sexes", lambda *_: None),
+    "stages of another length": _put(scoring, "length_note", lambda *_: None),
+    "stages of another format": _put(files, "_are_one", lambda *_: True),
     "another's signal": _only_names_of_files,
-    "rails at the extremes": _put(window_gate, "_rails", _extremes),
+    "rails at the extremes": _put(chain, "_rails", _extremes),
     "no stages of BDF+": _no_bdf_stages,
     "a gain of 0 unsaid": _no_gain_note,
     "an open door": _open_door,

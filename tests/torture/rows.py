@@ -12,11 +12,7 @@ from tests.torture.row import Row
 from tests.torture.scans import changed_source, meeting_pipelines, odd_names, soak
 from tests.torture.servers import kill_process, without_server
 from tests.torture.store_faults import flipped_bit, hostile_sql, index_held
-from tests.torture.training import (
-    kill_a_rank,
-    kill_in_training,
-    kill_while_writing,
-)
+from tests.torture.training import kill_a_rank, kill_in_training, kill_while_writing
 from tests.torture.truth import planted_cohort
 
 ROWS = (

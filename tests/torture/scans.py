@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from flows.ingest.scan import scan
-from storage.locking.locks import writer_lock
+from storage.locks import writer_lock
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import ask, run
 from tests.torture.child import BrokenError, Child, forked

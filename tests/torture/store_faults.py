@@ -19,8 +19,8 @@ from deaps import Encoder, load_encoder
 from deaps.probing.examples import Windows
 from deaps.probing.features import has_features, read_features, write_features
 from deaps.training.checkpoints import load_checkpoint, save_checkpoint, save_encoder
-from storage.care.doctor import check_store
 from storage.errors import DeapsError
+from storage.maintenance import check_store
 from storage.query import QueryError, run_query
 from storage.snapshot import open_index
 from storage.window_store import WindowStore

@@ -103,7 +103,7 @@ def train(folder: Path, *, at_checkpoint: bool = False) -> str:
     torch.set_num_threads(1)
     run = prepare_run(folder)
     if at_checkpoint:
-        slow, fsync = time.sleep, __import__("storage.atomic").atomic.fsync_path
+        slow, fsync = time.sleep, __import__("storage.files").atomic.fsync_path
         import deaps.training.checkpoints as checkpoints
 
         def late(path: Path) -> None:

@@ -7,17 +7,7 @@ from collections.abc import Sequence
 from deaps.evaluation import Component, Evaluation, Pca
 from deaps.report.figures.densities import density_plot
 from deaps.report.figures.subjects import subject_plot
-from deaps.report.parts import (
-    Body,
-    Cell,
-    ColumnGroup,
-    Figure,
-    Panel,
-    Part,
-    Row,
-    Section,
-    Table,
-)
+from deaps.report.parts import Body, Cell, ColumnGroup, Figure, Panel, Part, Row, Section, Table
 from deaps.report.results import dataset_label, representation_label
 from deaps.report.sections.absent import notices
 from deaps.report.wording import number, percent, slug

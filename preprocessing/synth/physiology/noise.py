@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import signal
 
-from preprocessing.synth.physiology.course import Course
-from preprocessing.synth.physiology.waveform import Samples, add_gaussians
+from preprocessing.synth.physiology.people import Course
+from preprocessing.synth.physiology.shape import Samples, add_gaussians
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from preprocessing.synth.physiology.course import Course
-from preprocessing.synth.physiology.factors import Subject
+from preprocessing.synth.physiology.people import Course, Subject
 from storage.schema import EventKind, OldStage
 
 FloatArray = npt.NDArray[np.float64]

@@ -18,11 +18,7 @@ from deaps.probing.outcomes.contest import Contestant
 from deaps.probing.outcomes.figures import BenchmarkFigures
 from deaps.probing.plan import Plan, plan_benchmark, windows_of
 from storage.snapshot import open_index
-from tests.deaps.probing.labelled_store import (
-    SETTINGS,
-    make_labelled_store,
-    table_of,
-)
+from tests.deaps.probing.labelled_store import SETTINGS, make_labelled_store, table_of
 
 
 @pytest.fixture(scope="module")

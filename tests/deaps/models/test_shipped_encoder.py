@@ -12,7 +12,7 @@ from deaps.models.encoder import Encoder
 from deaps.models.encoder_file import read_about
 from deaps.models.hub import SHIPPED
 from deaps.models.hub_folder import hub_config
-from storage.digest import file_sha256
+from storage.files import file_sha256
 from tests.edf_files import beats
 
 FILE, CARD = SHIPPED / "model.safetensors", SHIPPED / "README.md"

@@ -16,7 +16,7 @@ from deaps.sampling.loader import BatchLoader
 from deaps.sampling.sampler import Sampler, open_sampler
 from storage import WindowStore
 from storage.errors import DeapsError
-from storage.windows.file import WindowFileError
+from storage.windows import WindowFileError
 from tests.deaps.sampling.made_visits import publish_visits, two_visits
 
 

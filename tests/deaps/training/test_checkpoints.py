@@ -28,7 +28,7 @@ from deaps.training.checkpoints import (
     save_encoder,
 )
 from deaps.training.run_folder import encoder_files, encoder_path
-from storage.layout import CHECKPOINTS_FOLDER
+from storage.files import CHECKPOINTS_FOLDER
 
 
 def save(run: Path, step: int, method: nn.Module, *, keep: int = 2, name: str = "deaps") -> Path:

@@ -36,7 +36,7 @@ from flows.train import train_to_publication
 from preprocessing.chain import process
 from preprocessing.config import QualitySettings, SignalSettings
 from preprocessing.datasets.folder import read_file
-from storage.digest import file_sha256
+from storage.files import file_sha256
 from storage.snapshot import IndexVersionError
 from storage.window_store import WindowStore
 from tests.deaps.models.made_encoder import put_into_hub_cache, write_encoder

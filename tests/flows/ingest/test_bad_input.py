@@ -19,8 +19,8 @@ from flows.ingest.scan import scan
 from flows.ingest.summary import problem_rows, summarise
 from preprocessing.datasets import DATASETS
 from preprocessing.recording import UnreadableRecordingError
-from storage.care.doctor import check_store
 from storage.errors import DeapsError
+from storage.maintenance import check_store
 from storage.schema import Status
 from tests.edf_files import (
     MAGIC,

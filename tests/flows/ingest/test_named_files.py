@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from preprocessing.formats.edf import read_edf_lead
-from preprocessing.formats.mne_raw import read_mne_lead
+from preprocessing.formats.mne_formats import read_mne_lead
 from preprocessing.formats.wfdb_record import read_wfdb_lead
+from preprocessing.plausibility import UNKNOWN_UNIT
 from preprocessing.recording import UnreadableRecordingError
-from preprocessing.units import UNKNOWN_UNIT
 from tests.edf_files import beats, patch, write_edf
 from tests.flows.inline import ask, one, run, settings_for, todo
 from tests.preprocessing.datasets.test_folder import write_bdf, write_brainvision

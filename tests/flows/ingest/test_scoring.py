@@ -160,7 +160,7 @@ def test_a_reader_that_fails_costs_the_scoring_alone(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("Mr Smith")
 
-    monkeypatch.setattr("preprocessing.scoring.night.read_night", fail)
+    monkeypatch.setattr("preprocessing.formats.scoring_xml.read_night", fail)
     run(settings)
     (note,) = notes(settings)
     assert note == f"scoring cannot be read: {reason(RuntimeError())}"

@@ -8,10 +8,10 @@ import pytest
 
 from flows.config import ConfigError
 from flows.ingest.scan import scan
+from preprocessing.cohort import SubjectColumnError
 from preprocessing.config import SynthSettings
 from preprocessing.datasets.folder import Folder
 from preprocessing.recording import FoundRecording
-from preprocessing.subject_columns import SubjectColumnError
 from preprocessing.synth import DATASETS
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import ask, one, run, settings_for, todo

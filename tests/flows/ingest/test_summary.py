@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from flows.ingest.summary import dataset_rows, summarise
-from storage.layout import SYNTHETIC_NAME
+from storage.files import SYNTHETIC_NAME
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import run, settings_for
 

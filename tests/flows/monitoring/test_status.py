@@ -21,7 +21,7 @@ from flows.cli import app
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.run_status import run_statuses
 from flows.monitoring.status import store_status
-from storage.locking.locks import writer_lock
+from storage.locks import writer_lock
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import run, settings_for
 

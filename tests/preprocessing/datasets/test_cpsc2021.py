@@ -11,7 +11,7 @@ import pytest
 import wfdb
 
 from preprocessing.datasets import DATASETS
-from preprocessing.rhythm import label_windows
+from preprocessing.recording import label_windows
 from tests.flows.inline import ask, run, settings_for
 from tests.preprocessing.datasets.reading import read, two_leads
 from tests.wfdb_files import write_record

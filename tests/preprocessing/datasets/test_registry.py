@@ -20,10 +20,7 @@ from flows.ingest.recording import preprocess_recording
 from flows.ingest.scan import scan
 from preprocessing.datasets import DATASETS, DataSet, DataSetError, register
 from preprocessing.datasets.walk import list_files
-from preprocessing.recording import (
-    FoundRecording,
-    RawRecording,
-)
+from preprocessing.recording import FoundRecording, RawRecording
 from storage.schema import Sex, SourceRole, Status
 from tests.edf_files import beats
 from tests.flows.inline import ask, run, settings_for

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from preprocessing.cohort_csv import parse_age, parse_sex
+from preprocessing.cohort import parse_age, parse_sex
 from preprocessing.datasets import DATASETS
 from preprocessing.recording import Facts
 from storage.schema import Sex

@@ -10,11 +10,8 @@ import pytest
 from sleepecg.io.sleep_readers import SleepStage, _parse_nsrr_xml
 
 from preprocessing.config import SynthSettings
-from preprocessing.formats.nsrr_xml import read_nsrr_xml
-from preprocessing.formats.profusion_xml import read_profusion_xml
-from preprocessing.formats.safe_xml import XmlError
-from preprocessing.synth.shhs.scorings import nsrr_xml
-from preprocessing.synth.shhs.subjects import Visit, sleep_of
+from preprocessing.formats.scoring_xml import XmlError, read_nsrr_xml, read_profusion_xml
+from preprocessing.synth.shhs_nights import Visit, nsrr_xml, sleep_of
 from storage.schema import Stage
 from tests.preprocessing.scoring.made_scorings import nsrr, profusion, written
 

@@ -11,8 +11,8 @@ import wfdb
 from preprocessing.channels import ECG_ALIASES
 from preprocessing.datasets.folder import Folder
 from preprocessing.formats.wfdb_record import read_wfdb_lead
-from preprocessing.own_files.recordings import opened_file
 from preprocessing.recording import UnreadableRecordingError
+from preprocessing.user_folder.files import opened_file
 from tests.edf_files import beats
 from tests.wfdb_files import write_record
 
@@ -45,7 +45,7 @@ def write_any_format(path: Path, fmt: str, digital: np.ndarray) -> None:
 
 
 def test_blocks_join_without_a_seam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("preprocessing.formats.wfdb_samples._FRAMES_AT_ONCE", 12 * 7)
+    monkeypatch.setattr("preprocessing.formats.wfdb_record._FRAMES_AT_ONCE", 12 * 7)
     for fmt in FORMATS:
         write_any_format(tmp_path / "r.hea", fmt, np.zeros((1000, 3)))
         raw = read_wfdb_lead(tmp_path / "r.hea", ("V3",))

@@ -8,7 +8,7 @@ from pathlib import Path
 import edfio
 import pytest
 
-from preprocessing.own_files.guesses import Guess, guess, guess_from_name
+from preprocessing.user_folder.files import Guess, guess, guess_from_name
 from storage.schema import Sex
 from tests.edf_files import beats
 from tests.wfdb_files import write_record

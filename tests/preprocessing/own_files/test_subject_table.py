@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from preprocessing.own_files.file_names import FileNames
-from preprocessing.own_files.sexes import read_sexes
-from preprocessing.own_files.subject_table import (
+from preprocessing.user_folder.names import FileNames
+from preprocessing.user_folder.table import (
     SubjectLine,
     SubjectTable,
     SubjectTableError,
+    read_sexes,
     read_subject_table,
+    read_visits,
 )
-from preprocessing.own_files.visits import read_visits
 from storage.schema import Sex
 
 RECORDINGS = ["a.edf", "sub/b.hea", "sub/c.edf"]

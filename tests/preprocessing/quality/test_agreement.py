@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from preprocessing.quality.agreement import agreement
+from preprocessing.quality import agreement
 
 BEATS = np.arange(100, 3000, 90)
 TOLERANCE = 15

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from preprocessing.quality import fusion
+from preprocessing import quality
 from storage.schema import Quality
 
 NAN = float("nan")
@@ -59,8 +59,8 @@ def names(codes: np.ndarray) -> list[Quality]:
 def test_three_index_class_follows_the_rules_for_all_combinations() -> None:
     cases = list(product(PSQI, RATE, KSQI, BASSQI))
     psqi, rate, ksqi, bassqi = np.array(cases).T
-    got = fusion.fuse_three(
-        fusion.grade_psqi(psqi, rate), fusion.grade_ksqi(ksqi), fusion.grade_bassqi(bassqi)
+    got = quality.fuse_three(
+        quality.grade_psqi(psqi, rate), quality.grade_ksqi(ksqi), quality.grade_bassqi(bassqi)
     )
     expected = [
         class_of_three([psqi_word(p, r), "optimal" if k > 5 else "unqualified", bassqi_word(b)])
@@ -72,11 +72,11 @@ def test_three_index_class_follows_the_rules_for_all_combinations() -> None:
 def test_four_index_class_follows_the_rules_for_all_combinations() -> None:
     cases = list(product(PSQI, RATE, KSQI, BASSQI, QSQI))
     psqi, rate, ksqi, bassqi, qsqi = np.array(cases).T
-    got = fusion.fuse_four(
-        fusion.grade_psqi(psqi, rate),
-        fusion.grade_ksqi(ksqi),
-        fusion.grade_bassqi(bassqi),
-        fusion.grade_qsqi(qsqi),
+    got = quality.fuse_four(
+        quality.grade_psqi(psqi, rate),
+        quality.grade_ksqi(ksqi),
+        quality.grade_bassqi(bassqi),
+        quality.grade_qsqi(qsqi),
     )
     expected = [
         class_of_four(
@@ -95,18 +95,18 @@ def test_four_index_class_follows_the_rules_for_all_combinations() -> None:
 def test_every_triple_of_grades_has_the_class_of_the_rules() -> None:
     words = {0: "unqualified", 1: "suspicious", 2: "optimal"}
     triples = list(product(words, repeat=3))
-    got = fusion.fuse_three(*np.array(triples, dtype=np.int8).T)
+    got = quality.fuse_three(*np.array(triples, dtype=np.int8).T)
     assert names(got) == [class_of_three([words[grade] for grade in each]) for each in triples]
 
 
 def test_every_quadruple_of_grades_has_the_class_of_the_rules() -> None:
     words = {0: "unqualified", 1: "suspicious", 2: "optimal"}
     quadruples = list(product(words, repeat=4))
-    got = fusion.fuse_four(*np.array(quadruples, dtype=np.int8).T)
+    got = quality.fuse_four(*np.array(quadruples, dtype=np.int8).T)
     assert names(got) == [class_of_four([words[grade] for grade in each]) for each in quadruples]
 
 
-@pytest.mark.parametrize("grade", [fusion.grade_ksqi, fusion.grade_bassqi, fusion.grade_qsqi])
+@pytest.mark.parametrize("grade", [quality.grade_ksqi, quality.grade_bassqi, quality.grade_qsqi])
 def test_an_index_that_is_nan_is_unqualified(grade: object) -> None:
     assert callable(grade)
-    assert grade(np.array([NAN])) == [fusion.Grade.UNQUALIFIED]
+    assert grade(np.array([NAN])) == [quality.Grade.UNQUALIFIED]

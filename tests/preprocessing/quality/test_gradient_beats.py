@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from preprocessing.quality.gradient_beats import find_beats, highest_rate, mean_rate
+from preprocessing.beats import find_gradient_beats, highest_rate, mean_rate
 
 
 def pulses(*places: int) -> NDArray[np.float64]:
@@ -18,20 +18,20 @@ def pulses(*places: int) -> NDArray[np.float64]:
 
 def test_beats_are_found_where_the_pulses_are() -> None:
     places = [100, 190, 270, 365, 450, 540, 620, 710, 800, 890]
-    assert find_beats(pulses(*places)).tolist() == places
+    assert find_gradient_beats(pulses(*places)).tolist() == places
 
 
 def test_beats_of_later_windows_are_counted_from_the_first_sample_of_all() -> None:
     windows = np.concatenate([pulses(100, 400, 700), pulses(250, 600)])
-    assert find_beats(windows).tolist() == [100, 400, 700, 1250, 1600]
+    assert find_gradient_beats(windows).tolist() == [100, 400, 700, 1250, 1600]
 
 
 def test_no_beat_is_found_in_the_first_samples_of_a_window() -> None:
-    assert find_beats(pulses(30, 300, 600)).tolist() == [300, 600]
+    assert find_gradient_beats(pulses(30, 300, 600)).tolist() == [300, 600]
 
 
 def test_a_beat_too_soon_after_another_is_dropped() -> None:
-    assert find_beats(pulses(200, 224, 500, 800)).tolist() == [200, 500, 800]
+    assert find_gradient_beats(pulses(200, 224, 500, 800)).tolist() == [200, 500, 800]
 
 
 def test_highest_rate_comes_from_the_shortest_interval() -> None:
@@ -46,11 +46,11 @@ def test_intervals_across_a_border_do_not_count() -> None:
 
 @pytest.mark.parametrize("value", [0.0, 7.0])
 def test_a_constant_window_has_no_beats(value: float) -> None:
-    assert find_beats(np.full((3, 1000), value)).size == 0
+    assert find_gradient_beats(np.full((3, 1000), value)).size == 0
 
 
 def test_no_windows_have_no_beats() -> None:
-    assert find_beats(np.empty((0, 1000))).size == 0
+    assert find_gradient_beats(np.empty((0, 1000))).size == 0
 
 
 def test_mean_rate_is_of_the_mean_interval_and_the_spread_of_the_single_rates() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from preprocessing.quality.kurtosis import kurtosis
+from preprocessing.quality import kurtosis
 
 
 def test_kurtosis_equals_scipys_pearson_kurtosis() -> None:

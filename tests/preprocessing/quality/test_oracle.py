@@ -15,8 +15,8 @@ import scipy.signal
 import wfdb
 from numpy.typing import NDArray
 
+from preprocessing.beats import find_gradient_beats
 from preprocessing.quality import score_windows
-from preprocessing.quality.gradient_beats import find_beats
 from storage.schema import Quality
 
 Windows = NDArray[np.float16]
@@ -121,7 +121,7 @@ def test_classes_of_synthetic_windows_equal_neurokit() -> None:
 
 
 def test_peaks_of_synthetic_windows_equal_neurokit() -> None:
-    peaks = find_beats(synthetic().astype(np.float64))
+    peaks = find_gradient_beats(synthetic().astype(np.float64))
     np.testing.assert_array_equal(peaks, peaks_of_neurokit(synthetic()))
 
 
@@ -130,7 +130,7 @@ def test_peaks_of_coarse_windows_with_ties_equal_neurokit(levels: int) -> None:
     rng = np.random.default_rng(levels)
     steps = rng.integers(0, levels, size=(40, 250)).repeat(4, axis=1)
     windows = (steps * rng.integers(1, 9, size=(40, 10)).repeat(100, axis=1)).astype(np.float16)
-    peaks = find_beats(windows.astype(np.float64))
+    peaks = find_gradient_beats(windows.astype(np.float64))
     np.testing.assert_array_equal(peaks, peaks_of_neurokit(windows))
 
 
@@ -140,7 +140,7 @@ def test_classes_and_peaks_of_a_sample_of_real_windows_equal_neurokit(
 ) -> None:
     windows = real_sample(real_data)
     assert our_classes(windows) == classes_of_neurokit(windows)
-    peaks = find_beats(windows.astype(np.float64))
+    peaks = find_gradient_beats(windows.astype(np.float64))
     np.testing.assert_array_equal(peaks, peaks_of_neurokit(windows))
 
 

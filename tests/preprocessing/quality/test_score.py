@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from preprocessing.quality import QualityScores, score, score_windows
+from preprocessing import quality
+from preprocessing.quality import QualityScores, score_windows
 from storage.schema import Quality
 
 UNACCEPTABLE = tuple(Quality).index(Quality.UNACCEPTABLE)
@@ -135,7 +136,7 @@ def test_scores_do_not_depend_on_the_block_size(block: int, seed: int) -> None:
     windows = ecg_like(11, noise=0.3, seed=seed)
     expected = score_windows(windows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(score, "BLOCK", block)
+        patch.setattr(quality, "BLOCK", block)
         assert_same(score_windows(windows), expected)
 
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.signal
 from numpy.typing import NDArray
 
-from preprocessing.quality.spectral import spectral_indices
+from preprocessing.quality import spectral_indices
 
 TIME_S = np.arange(1000) / 100
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from preprocessing.scoring.night import read_night
+from preprocessing.formats.scoring_xml import read_night
 from storage.schema import Scoring, Stage
 from tests.preprocessing.scoring.made_scorings import nsrr, profusion, written
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from preprocessing.scoring.words import kind_of, own_kind_of, stage_of
+from preprocessing.scoring import kind_of, own_kind_of, stage_of
 
 
 @pytest.mark.parametrize(

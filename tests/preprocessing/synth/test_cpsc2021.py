@@ -10,7 +10,7 @@ import wfdb
 
 from preprocessing.config import SynthSettings
 from preprocessing.datasets import DATASETS as READERS
-from preprocessing.rhythm import label_windows
+from preprocessing.recording import label_windows
 from preprocessing.synth import DATASETS
 from preprocessing.synth.cpsc2021 import Diagnosis, kind_of, people, segments_of
 

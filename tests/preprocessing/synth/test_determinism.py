@@ -7,7 +7,7 @@ from pathlib import Path
 
 from preprocessing.config import SynthSettings
 from preprocessing.synth import write_cohort
-from preprocessing.synth.seeding import even_draw, rng_for
+from preprocessing.synth.recording import even_draw, rng_for
 
 SMALL = SynthSettings(
     shhs_subjects=2,

@@ -9,16 +9,16 @@ import pytest
 import wfdb
 from scipy import io
 
-from preprocessing.synth.mat_file import write_val
-from preprocessing.synth.physiology.episodes import Rhythm, Segment
-from preprocessing.synth.wfdb_files import (
+from preprocessing.synth.files import (
     checksum,
     header,
     pack16,
     pack212,
     rhythm_notes,
     write_annotations,
+    write_val,
 )
+from preprocessing.synth.physiology.rhythm import Rhythm, Segment
 
 UNITS = np.random.default_rng(0).integers(-2047, 2048, (2, 501)).astype(np.int16)
 

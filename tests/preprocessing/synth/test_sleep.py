@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from preprocessing.config import SynthSettings
-from preprocessing.scoring.night import read_night
-from preprocessing.synth.physiology.course import draw_course
+from preprocessing.formats.scoring_xml import read_night
+from preprocessing.synth import shhs_nights as people
+from preprocessing.synth.physiology.people import draw_course
 from preprocessing.synth.physiology.sleep import (
     SleepEvent,
     SleepNight,
@@ -19,9 +20,8 @@ from preprocessing.synth.physiology.sleep import (
     draw_stages,
     with_sleep,
 )
-from preprocessing.synth.seeding import rng_for
-from preprocessing.synth.shhs import subjects as people
-from preprocessing.synth.shhs.scorings import write_scorings
+from preprocessing.synth.recording import rng_for
+from preprocessing.synth.shhs_nights import write_scorings
 from storage.schema import BREATHING_EVENTS, EventKind, OldStage
 
 PUBLISHED = {"S1": 4.6, "S2": 55.6, "S3+S4": 17.9, "REM": 20.7}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.care.disk_use import disk_use
+from storage.maintenance import disk_use
 
 
 def test_parts_are_the_index_the_folders_and_the_rest(tmp_path: Path) -> None:

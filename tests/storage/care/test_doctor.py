@@ -115,7 +115,7 @@ def test_damaged_index_is_published_again(
 def test_digest_names_the_index_after_a_kill_between_the_two(
     root: Path, rows: list[RecordingRow], published: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from storage.index_digest import write_digests
+    from storage.files import write_digests
 
     class Killed(BaseException):
         pass

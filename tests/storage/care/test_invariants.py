@@ -11,10 +11,9 @@ import pytest
 
 from deaps.probing.representations import FLOORS_FOLDER
 from storage import RecordingRow, Snapshot
-from storage.care.invariants import deep_findings
-from storage.digest import file_sha256
-from storage.index_digest import write_digests
-from storage.windows.file import write_window_file
+from storage.files import file_sha256, write_digests
+from storage.invariants import deep_findings
+from storage.windows import write_window_file
 from tests.storage.made_store import make_columns, make_row, make_signal, publish_rows
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from storage.care import lock_holders as module
-from storage.care.lock_holders import lock_holders
-from storage.locking.locks import no_writer, publisher_lock, writer_lock
+from storage import maintenance as module
+from storage.locks import no_writer, publisher_lock, writer_lock
+from storage.maintenance import lock_holders
 
 
 def test_nobody_holds_the_locks_of_a_store_at_rest(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_a_holder_has_its_purpose_and_its_process(tmp_path: Path) -> None:
 HOLD = """
 import sys
 from pathlib import Path
-from storage.locking.locks import writer_lock
+from storage.locks import writer_lock
 with writer_lock(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

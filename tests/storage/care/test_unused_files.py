@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from storage import RecordingRow, Snapshot, WindowStore, remove_unused_files
-from storage.locking.locks import StoreBusyError, publisher_lock, writer_lock
+from storage.locks import StoreBusyError, publisher_lock, writer_lock
 from storage.snapshot import IndexMissingError, IndexVersionError
 from tests.storage.made_store import make_row, publish_rows, write_recording
 

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from storage import Snapshot
-from storage.index.check import PublicationError, check_index, check_rows
+from storage.index.build import PublicationError, check_index, check_rows
 from tests.storage.made_store import make_row, quarantined, write_recording
 
 

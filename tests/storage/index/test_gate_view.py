@@ -8,7 +8,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from preprocessing.window_gate import Gate
+from preprocessing.chain import Gate
 from storage.schema import GATE_FLAGS
 from storage.snapshot import open_index
 from tests.storage.made_store import make_row, publish_rows, write_recording

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage import RecordingRow, SourceFile, Status
-from storage.index.identity import assign_ids, mark_duplicates
+from storage.index.published import assign_ids, mark_duplicates
 from tests.storage.made_store import make_row, quarantined
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from storage import RecordingRow, open_index
-from storage.index.results import collect_runs_and_results, write_results
+from storage.index.build import collect_runs_and_results, write_results
 from tests.storage.made_store import publish_rows
 
 RUN = {

@@ -7,8 +7,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from storage.index.descriptions import COLUMNS, SPECIAL, TABLES
-from storage.index.schema_table import empty_schema, schema_markdown, schema_rows
+from storage.index.columns import (
+    COLUMNS,
+    SPECIAL,
+    TABLES,
+    empty_schema,
+    schema_markdown,
+    schema_rows,
+)
 from storage.publish import publish
 from storage.schema import DatasetRow, SubjectRow
 from tests.storage.made_store import make_row, write_recording

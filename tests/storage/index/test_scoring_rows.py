@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from storage.index.check import PublicationError
+from storage.index.build import PublicationError
 from storage.publish import publish, republish
 from storage.schema import DatasetRow, OldStage, RecordingRow, Scoring, Stage
 from storage.snapshot import Snapshot, open_index
@@ -192,7 +192,7 @@ def test_a_copy_that_returns_has_its_stages(root: Path) -> None:
 def test_many_windows_are_scored_in_several_parts(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storage.index.window_rows._SCORED_AT_ONCE", 4)
+    monkeypatch.setattr("storage.index.rows._SCORED_AT_ONCE", 4)
     rows = [
         write_recording(root, make_row(f"r{k}", scoring_digest="a" if k != 2 else None), 3)
         for k in range(5)

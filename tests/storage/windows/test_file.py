@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from storage import RecordingRow, read_recording_row, window_path, write_window_file
-from storage.layout import is_temporary
-from storage.windows.file import WindowFileError, check_pages, signal_offset
+from storage.files import is_temporary
+from storage.windows import WindowFileError, check_pages, signal_offset
 from tests.storage.made_store import make_columns, make_row, make_signal, write_recording
 
 COLUMNS = [

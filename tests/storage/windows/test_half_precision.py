@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from storage.windows.half_precision import widen
+from storage.window_store import widen
 
 ALL = np.arange(2**16, dtype=np.uint16).view(np.float16)
 

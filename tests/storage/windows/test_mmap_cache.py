@@ -16,13 +16,8 @@ import psutil
 import pytest
 
 from storage import WindowStore
-from storage.windows.file import WindowFileError
-from storage.windows.mmap_cache import (
-    MapCache,
-    map_windows,
-    open_file_limit,
-    raise_open_file_limit,
-)
+from storage.window_store import MapCache, map_windows, open_file_limit, raise_open_file_limit
+from storage.windows import WindowFileError
 from tests.storage.made_store import make_row, make_signal, publish_rows, write_recording
 
 LIMIT = 100
@@ -153,7 +148,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 import numpy as np
-from storage.windows.mmap_cache import MapCache, map_windows
+from storage.window_store import MapCache, map_windows
 
 sys.setswitchinterval(1e-6)
 cache = MapCache(1)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from storage.windows.normalisation import dataset_scaling, pooled_moments
+from storage.window_store import dataset_scaling, pooled_moments
 
 
 def test_pooled_moments_are_those_of_all_samples_together() -> None:

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deaps.evaluation import (
-    BenchmarkRecord,
-    Evaluation,
-    Representation,
-    RepresentationRole,
-    Score,
-)
+from deaps.evaluation import BenchmarkRecord, Evaluation, Representation, RepresentationRole, Score
 from deaps.method_registry import DEAPS
 from deaps.paper import CLAIM_NOTE, FIGURE_NOTES
 from deaps.report.cells import UNDEFINED, accuracy_cell, paper_cell
@@ -39,13 +33,7 @@ from deaps.report.results import (
     why_not_run,
 )
 from deaps.report.sections.results.comparison_words import comparison_sentences
-from deaps.report.wording import (
-    counted,
-    listed,
-    ordinal,
-    percent,
-    percentage,
-)
+from deaps.report.wording import counted, listed, ordinal, percent, percentage
 
 _A_HANDFUL = 50
 """Iterations after which an encoder is hardly more than its initial weights."""

@@ -7,10 +7,9 @@ import numpy.typing as npt
 import pytest
 
 from preprocessing.config import SynthSettings
-from preprocessing.synth.physiology.factors import Subject, draw_subject
-from preprocessing.synth.recording import Recording
-from preprocessing.synth.seeding import rng_for
-from preprocessing.synth.shhs.subjects import (
+from preprocessing.synth.physiology.people import Subject, draw_subject
+from preprocessing.synth.recording import Recording, rng_for
+from preprocessing.synth.shhs_nights import (
     POPULATION,
     Visit,
     make_night,

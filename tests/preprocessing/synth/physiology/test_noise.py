@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from preprocessing.synth.files import Digitiser
 from preprocessing.synth.physiology.noise import (
     NoiseProfile,
     add_pops,
@@ -16,9 +17,8 @@ from preprocessing.synth.physiology.noise import (
     mains,
     muscle,
 )
-from preprocessing.synth.physiology.waveform import add_gaussians
-from preprocessing.synth.seeding import rng_for
-from preprocessing.synth.wfdb_files import Digitiser
+from preprocessing.synth.physiology.shape import add_gaussians
+from preprocessing.synth.recording import rng_for
 
 PROFILE = NoiseProfile(wander_mv=0.05, muscle_mv=0.01, mains_mv=0.01, mains_hz=60.0)
 

@@ -9,13 +9,20 @@ import pytest
 
 from preprocessing.config import SynthSettings
 from preprocessing.synth import afdb, mitdb
-from preprocessing.synth.physiology.course import Course, draw_course
-from preprocessing.synth.physiology.episodes import Bout, Rhythm, Segment, schedule, whole
-from preprocessing.synth.physiology.factors import Subject, draw_subject
-from preprocessing.synth.physiology.fibrillation import add_atrial_waves
-from preprocessing.synth.physiology.morphology import KINDS, BeatKind, waves_of
-from preprocessing.synth.physiology.rhythm import Beats, draw_beats
-from preprocessing.synth.seeding import rng_for
+from preprocessing.synth.physiology.people import Course, Subject, draw_course, draw_subject
+from preprocessing.synth.physiology.rhythm import (
+    KINDS,
+    BeatKind,
+    Beats,
+    Bout,
+    Rhythm,
+    Segment,
+    draw_beats,
+    schedule,
+    whole,
+)
+from preprocessing.synth.physiology.shape import add_atrial_waves, waves_of
+from preprocessing.synth.recording import rng_for
 
 DURATION_S = 900.0
 

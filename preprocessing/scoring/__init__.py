@@ -1,1 +1,0 @@
-"""Scorings: sleep stages and events beside a recording, from files of several kinds."""

@@ -1,1 +1,0 @@
-"""A synthetic SHHS: nights in EDF, subjects, and the cohort's tables."""

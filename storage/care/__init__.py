@@ -1,1 +1,0 @@
-"""Care of a store: check it, remove what is not needed, measure it, see who works on it."""

@@ -1,1 +1,0 @@
-"""Who may write: locks of the store, how far they reach, and which processes live."""

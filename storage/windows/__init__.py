@@ -1,1 +1,0 @@
-"""Window files: write, look up, map and normalise stored windows."""
