@@ -1,25 +1,111 @@
-"""Methods by name: DEAPS, the five it is compared with, and those of other packages.
-
-What names, plans and describes a method stands here, without torch, which takes seconds to
-import. The rest is on its class, in `deaps.methods`.
-"""
+"""Things that are chosen by name: those of this project, and those that other packages add."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.metadata import entry_points
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import ValidationError
 
-from deaps.named_items import Registry, import_object
 from storage.errors import DeapsError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from deaps.config import TrainingSettings
+
+
+Item = TypeVar("Item")
+
+
+class Registry(Generic[Item]):
+    """Items by name, in the order in which they were added.
+
+    Packages add theirs through an entry-point group. Each entry point names a module that
+    registers something when it is imported; that happens when a name is asked for that is not
+    there, or all names are.
+
+    Parameters
+    ----------
+    kind
+        What an item is, for messages: ``method``.
+    group
+        Name of the entry-point group: ``deaps.methods``.
+    """
+
+    def __init__(self, kind: str, group: str) -> None:
+        self.kind, self.group = kind, group
+        self._items: dict[str, Item] = {}
+        self._packages_loaded = False
+
+    def add(self, name: str, item: Item) -> Item:
+        """Add an item and return it.
+
+        Raises
+        ------
+        DeapsError
+            If the name is taken.
+        """
+        if name in self._items:
+            raise DeapsError(f"there is a {self.kind} {name!r} already; choose another name")
+        self._items[name] = item
+        return item
+
+    def remove(self, name: str) -> None:
+        """Take an item out, so that its name can be used again."""
+        del self._items[name]
+
+    def find(self, name: str) -> Item:
+        """Return the item of that name.
+
+        Raises
+        ------
+        DeapsError
+            If there is none; the message suggests the nearest name and lists all.
+        """
+        if name not in self._items:
+            self._load_packages()
+        if name not in self._items:
+            raise DeapsError(f"no {self.kind} {name!r}{did_you_mean(name, self._items)}")
+        return self._items[name]
+
+    def all(self) -> dict[str, Item]:
+        """Return all items by name."""
+        self._load_packages()
+        return dict(self._items)
+
+    def _load_packages(self) -> None:
+        if self._packages_loaded:
+            return
+        for entry in entry_points(group=self.group):
+            try:
+                entry.load()
+            except Exception as error:  # whatever a foreign package raises when it is imported
+                raise DeapsError(
+                    f"{self.kind} {entry.name!r} cannot be loaded from {entry.value} "
+                    f"({type(error).__name__}: {error}); mend or uninstall that package"
+                ) from error
+        self._packages_loaded = True
+
+
+def import_object(home: str) -> Any:
+    """Return what ``module:name`` refers to."""
+    module, _, name = home.partition(":")
+    return getattr(import_module(module), name)
+
+
+def did_you_mean(word: str, possible: Iterable[str]) -> str:
+    """Return the end of a message on an unknown word: the nearest one, and all possible ones."""
+    names = list(possible)
+    close = get_close_matches(word.lower(), names, n=1)
+    listed = f"possible: {', '.join(names)}"
+    return f": did you mean {close[0]!r}? ({listed})" if close else f" ({listed})"
+
 
 METHODS: Registry[MethodEntry] = Registry("method", "deaps.methods")
 """All methods; those of other packages join through the entry-point group ``deaps.methods``."""
@@ -118,10 +204,10 @@ def method_names() -> tuple[str, ...]:
 
 
 DEAPS = register_method("deaps", "deaps.methods.deaps:Deaps", label="DEAPS")
-BYOL = register_method("byol", "deaps.methods.byol:Byol", label="BYOL")
-PCLR = register_method("pclr", "deaps.methods.pclr:Pclr", label="PCLR")
-CLOCS = register_method("clocs", "deaps.methods.clocs:Clocs", label="CLOCS")
-MIXING_UP = register_method("mixing-up", "deaps.methods.mixing_up:MixingUp", label="Mixing-Up")
+BYOL = register_method("byol", "deaps.methods.deaps:Byol", label="BYOL")
+PCLR = register_method("pclr", "deaps.methods.contrastive:Pclr", label="PCLR")
+CLOCS = register_method("clocs", "deaps.methods.contrastive:Clocs", label="CLOCS")
+MIXING_UP = register_method("mixing-up", "deaps.methods.contrastive:MixingUp", label="Mixing-Up")
 TF_C = register_method(
     "tf-c", "deaps.methods.tfc:Tfc", label="TF-C", iterations=attrgetter("tfc_iterations")
 )

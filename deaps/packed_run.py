@@ -14,8 +14,8 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from deaps.probing.answer_files import ANSWERS_FOLDER, has_answers
-from deaps.probing.representations import FEATURES_FOLDER
+from deaps.evaluation.answers import ANSWERS_FOLDER, has_answers
+from deaps.evaluation.representations import FEATURES_FOLDER
 from deaps.training.metrics import LINES_NAME
 from deaps.training.run_folder import (
     CONFIG_NAME,

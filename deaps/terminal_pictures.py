@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from deaps.evaluation import NightPage, Strip
+from deaps.evaluation.document import NightPage, Strip
 from storage.schema import Quality, Stage
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"

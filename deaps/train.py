@@ -26,17 +26,15 @@ from deaps.methods import build_method
 from deaps.methods.interface import Method
 from deaps.models.encoder import Encoder
 from deaps.models.encoder_file import about_encoder
-from deaps.sampling.batch import Batch
 from deaps.sampling.loader import BatchLoader
-from deaps.sampling.sampler import open_sampler
+from deaps.sampling.sampler import Batch, open_sampler
 from deaps.training.checkpoints import (
     load_checkpoint,
     remove_checkpoints,
     save_checkpoint,
     save_encoder,
 )
-from deaps.training.device import autocast_type, choose_device
-from deaps.training.malloc import keep_freed_memory
+from deaps.training.device import autocast_type, choose_device, keep_freed_memory
 from deaps.training.metrics import MetricsLog, effective_rank, representation_std
 from deaps.training.run_folder import Run, encoder_path, finish_run, open_run
 from deaps.training.trained_on import keep_trained_on, read_trained_on

@@ -15,17 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
-from deaps.evaluation import Difference, MetricComparison, Score
-from deaps.experiment import RunKey
+from deaps.evaluation.answers import AnswersByKey, answer_paths, fold_jobs, read_answers
+from deaps.evaluation.comparisons import Contestant, Family
+from deaps.evaluation.document import Difference, MetricComparison, Score
+from deaps.evaluation.outcomes import BenchmarkFigures, runs_by_seed
+from deaps.evaluation.plan import Plan, majority_class
+from deaps.evaluation.probes import PROBES, Answers
+from deaps.evaluation.representations import RR_FLOOR, SHIPPED_FLOOR, RunKey
 from deaps.models.encoder_file import encoder_file
-from deaps.probing.answer_files import answer_paths, fold_jobs, read_answers
-from deaps.probing.answers import AnswersByKey
-from deaps.probing.outcomes.contest import Contestant, Family
-from deaps.probing.outcomes.figures import BenchmarkFigures
-from deaps.probing.outcomes.judging import runs_by_seed
-from deaps.probing.plan import Plan, majority_class
-from deaps.probing.probes import PROBES, Answers
-from deaps.probing.representations import RR_FLOOR, SHIPPED_FLOOR
 from docs.marked_tables import (
     CHALLENGE,
     CHALLENGE_F1,

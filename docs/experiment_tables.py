@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from deaps.evaluation import (
+from deaps.evaluation.document import (
     ComparisonFamily,
     Difference,
     Evaluation,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from deaps.evaluation import Difference, Evaluation, FewLabelCurve
+from deaps.evaluation.document import Difference, Evaluation, FewLabelCurve
 from docs.marked_tables import (
     CHALLENGE,
     CHALLENGE_F1,

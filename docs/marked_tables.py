@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from deaps.evaluation import CurvePoint, Difference, Score
+from deaps.evaluation.document import CurvePoint, Difference, Score
 from deaps.report.wording import NOTHING, percent, points, points_between
 
 _MARKED = re.compile(r"(<!-- table (\S+) -->\n).*?(\n<!-- end -->)", re.DOTALL)

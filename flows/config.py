@@ -34,8 +34,7 @@ from deaps.config import (
     TfcSettings,
     TrainingSettings,
 )
-from deaps.method_registry import DEAPS, PAPER_METHODS
-from deaps.named_items import did_you_mean
+from deaps.method_registry import DEAPS, PAPER_METHODS, did_you_mean
 from flows.presets import PRESET_FOLDER, preset_names
 from preprocessing.config import CohortSettings, QualitySettings, SignalSettings, SynthSettings
 from preprocessing.datasets import DATASETS

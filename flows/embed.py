@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from prefect import flow
 
-from deaps.probing.examples import Windows
-from deaps.probing.representations import FeatureFile, run_of
+from deaps.evaluation.examples import Windows
+from deaps.evaluation.representations import FeatureFile, run_of
 from deaps.training.device import choose_device
 from flows.config import Settings
 from flows.experiment.evaluation_inputs import dataset_labels, read_inputs

@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING
 
 from prefect import flow
 
-from deaps.data_part import DataPart
-from deaps.evaluation import BenchmarkRecord, DatasetLabels, Evaluation, Provenance, Stage
-from deaps.exhibits.collection import ExhibitMaker
-from deaps.exhibits.gradual_use import gradual_uses
-from deaps.probing.answers import AnswersByKey
-from deaps.probing.outcomes.judging import Judge, ranks
-from deaps.probing.outcomes.records import (
+from deaps.config import DataPart
+from deaps.evaluation.answers import AnswersByKey
+from deaps.evaluation.document import BenchmarkRecord, DatasetLabels, Evaluation, Provenance, Stage
+from deaps.evaluation.outcomes import (
+    Judge,
     accuracy_table,
     benchmark_records,
+    ranks,
     trained_ablations,
     trial_records,
     with_figures,
 )
-from deaps.probing.representations import first_seeds, representation_records, with_joined
+from deaps.evaluation.representations import first_seeds, representation_records, with_joined
+from deaps.exhibits.collection import ExhibitMaker
+from deaps.exhibits.gradual_use import gradual_uses
 from deaps.training.device import choose_device
 from flows.config import Settings
 from flows.experiment.earlier import with_change

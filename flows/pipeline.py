@@ -10,7 +10,7 @@ from pathlib import Path
 
 from prefect import flow
 
-from deaps.evaluation import PAGE_NAME
+from deaps.evaluation.document import PAGE_NAME
 from deaps.training.run_folder import Run, create_run
 from flows.config import Settings
 from flows.experiment.plan import plan_experiment

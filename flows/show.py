@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deaps.evaluation import NightPage, Strip
+from deaps.evaluation.document import NightPage, Strip
 from deaps.exhibits.nights import night_page
 from deaps.exhibits.strips import strip
 from deaps.terminal_pictures import night_lines, stacked, strip_lines

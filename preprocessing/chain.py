@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from preprocessing.config import QualitySettings, SignalSettings
 from preprocessing.plausibility import check_length
 from preprocessing.quality import QualityScores, score_windows
-from preprocessing.recording import RawRecording, label_windows
+from preprocessing.recording import RawRecording, RhythmChange
 from storage.schema import FS, GATE_FLAGS, WINDOW_S, WINDOW_SAMPLES, Quality
 
 _UNACCEPTABLE = np.int8(list(Quality).index(Quality.UNACCEPTABLE))
@@ -375,3 +376,36 @@ def clean_windows(signal: NDArray[np.float32], fs: float, settings: SignalSettin
     n_windows = min(count_windows(signal.size, fs), stored.size // WINDOW_SAMPLES)
     windows = stored[: n_windows * WINDOW_SAMPLES].reshape(n_windows, WINDOW_SAMPLES)
     return CleanWindows(windows, stored.size, mean, std)
+
+
+def label_windows(
+    changes: Sequence[RhythmChange], n_windows: int
+) -> tuple[list[str | None], NDArray[np.float32]]:
+    """Return for each window the rhythm that covers most of it, and the share that it covers.
+
+    Only a label with share 1 describes its whole window. Before the first change the
+    rhythm is unknown; where the unknown covers most, the label is None and the share NaN.
+    """
+    labels: list[str | None] = [None] * n_windows
+    shares = np.full(n_windows, np.nan, dtype=np.float32)
+    if not changes:
+        return labels, shares
+    ends = [change.start_s for change in changes[1:]] + [float(n_windows * WINDOW_S)]
+    covered: list[dict[str | None, float]] = [{} for _ in range(n_windows)]
+    for change, end in zip(changes, ends, strict=True):
+        _add_cover(covered, change.rhythm, change.start_s, min(end, n_windows * WINDOW_S))
+    for k, cover in enumerate(covered):
+        cover[None] = cover.get(None, 0.0) + WINDOW_S - sum(cover.values())
+        label = max(cover, key=lambda rhythm: cover[rhythm])
+        if label is not None:
+            labels[k], shares[k] = label, min(1.0, cover[label] / WINDOW_S)
+    return labels, shares
+
+
+def _add_cover(
+    covered: list[dict[str | None, float]], rhythm: str | None, start_s: float, end_s: float
+) -> None:
+    for k in range(int(start_s // WINDOW_S), int(np.ceil(end_s / WINDOW_S))):
+        overlap = min(end_s, (k + 1) * WINDOW_S) - max(start_s, k * WINDOW_S)
+        if overlap > 0:
+            covered[k][rhythm] = covered[k].get(rhythm, 0.0) + overlap

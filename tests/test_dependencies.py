@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from deaps.models.onnx_export import export_onnx
+from deaps.models.export import export_onnx
 from storage import packages
 from storage.packages import MissingExtraError
 

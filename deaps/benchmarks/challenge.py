@@ -10,11 +10,16 @@ import numpy as np
 
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
-from deaps.evaluation import DatasetLabels
-from deaps.probing.examples import Examples, Fold
-from deaps.probing.folds import given_sides
-from deaps.probing.labelled_windows import NotRunError, recording_examples, select_windows
-from deaps.probing.split_guard import without_copies_of_tested
+from deaps.evaluation.document import DatasetLabels
+from deaps.evaluation.examples import (
+    Examples,
+    Fold,
+    NotRunError,
+    given_sides,
+    recording_examples,
+    select_windows,
+    without_copies_of_tested,
+)
 
 _LABELS = {"N": 0, "A": 1, "O": 2}
 CLASSES = ("normal", "AFib", "other")

@@ -6,15 +6,15 @@ import duckdb
 import numpy as np
 
 from deaps.benchmarks.interface import Benchmark
-from deaps.config import BenchmarkSettings
-from deaps.data_part import DataPart
-from deaps.evaluation import DatasetLabels
-from deaps.probing.examples import Examples, Fold
-from deaps.probing.folds import subject_folds
-from deaps.probing.labelled_windows import (
+from deaps.config import BenchmarkSettings, DataPart
+from deaps.evaluation.document import DatasetLabels
+from deaps.evaluation.examples import (
+    Examples,
+    Fold,
     NotRunError,
     draw_windows,
     select_windows,
+    subject_folds,
     window_examples,
 )
 

@@ -1,15 +1,18 @@
-"""What a benchmark is: examples, how they are split, and the words that describe it."""
+"""What a benchmark is, and which there are: the paper's, inner folds, other packages'."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cache
 from typing import ClassVar
 
 import duckdb
 
 from deaps.config import BenchmarkSettings
-from deaps.evaluation import DatasetLabels
-from deaps.probing.examples import Examples, Fold
+from deaps.evaluation.document import DatasetLabels
+from deaps.evaluation.examples import Examples, Fold
+from deaps.method_registry import Registry, import_object
+from storage.errors import DeapsError
 
 
 class Benchmark(ABC):
@@ -63,3 +66,57 @@ class Benchmark(ABC):
     @abstractmethod
     def folds(self, examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
         """Return the splits, not yet guarded."""
+
+
+_PAPER = (
+    "deaps.benchmarks.afib:AfibTransfer",
+    "deaps.benchmarks.afib:AfibLeaveOneOut",
+    "deaps.benchmarks.afib:AfibLeaveOneOutFitted",
+    "deaps.benchmarks.gender:Gender",
+    "deaps.benchmarks.challenge:Challenge2017",
+    "deaps.benchmarks.challenge:Challenge2017WithCopies",
+    "deaps.benchmarks.tuning_folds:InnerFolds",
+    "deaps.benchmarks.tuning_folds:InnerFewLabels",
+    "deaps.benchmarks.tuning_folds:InnerAfib",
+)
+
+_SLEEP = (
+    "deaps.benchmarks.sleep:SleepStage",
+    "deaps.benchmarks.sleep:SleepStageOfThree",
+    "deaps.benchmarks.sleep:Apnea",
+)
+
+OTHER_BENCHMARKS: Registry[Benchmark] = Registry("benchmark", "deaps.benchmarks")
+"""Benchmarks of other packages; they join through the entry-point group ``deaps.benchmarks``."""
+
+
+def register_benchmark(benchmark: Benchmark) -> Benchmark:
+    """Add a benchmark, to be run on every representation, and return it.
+
+    Raises
+    ------
+    DeapsError
+        If its name is taken.
+    """
+    if benchmark.name in paper_benchmarks() | sleep_benchmarks():
+        raise DeapsError(f"there is a benchmark {benchmark.name!r} already; choose another name")
+    return OTHER_BENCHMARKS.add(benchmark.name, benchmark)
+
+
+def all_benchmarks() -> dict[str, Benchmark]:
+    """Return all benchmarks by name, in the order of the report: paper's, sleep's, then others."""
+    return paper_benchmarks() | sleep_benchmarks() | OTHER_BENCHMARKS.all()
+
+
+@cache
+def sleep_benchmarks() -> dict[str, Benchmark]:
+    """Return the benchmarks on scored sleep by name."""
+    made = (import_object(home)() for home in _SLEEP)
+    return {benchmark.name: benchmark for benchmark in made}
+
+
+@cache
+def paper_benchmarks() -> dict[str, Benchmark]:
+    """Return the paper's benchmarks, and the inner folds that settings are chosen by, by name."""
+    made = (import_object(home)() for home in _PAPER)
+    return {benchmark.name: benchmark for benchmark in made}

@@ -8,15 +8,13 @@ from typing import ClassVar
 import duckdb
 import numpy as np
 
-from deaps.benchmarks.afib_windows import CLASSES as AFIB_CLASSES
-from deaps.benchmarks.afib_windows import afib_examples, describe_windows
+from deaps.benchmarks.afib import CLASSES as AFIB_CLASSES
+from deaps.benchmarks.afib import afib_examples, describe_windows
 from deaps.benchmarks.challenge import CLASSES, challenge_examples
 from deaps.benchmarks.interface import Benchmark
-from deaps.config import BenchmarkSettings
-from deaps.data_part import DataPart
-from deaps.evaluation import DatasetLabels
-from deaps.probing.examples import Examples, Fold
-from deaps.probing.folds import few_labels, subject_folds
+from deaps.config import BenchmarkSettings, DataPart
+from deaps.evaluation.document import DatasetLabels
+from deaps.evaluation.examples import Examples, Fold, few_labels, subject_folds
 
 
 def _training_side(

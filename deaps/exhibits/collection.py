@@ -10,9 +10,13 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from deaps import evaluation
-from deaps.benchmarks.afib_windows import CLASSES
+from deaps.benchmarks.afib import CLASSES
 from deaps.embed import embed_windows
+from deaps.evaluation import document
+from deaps.evaluation.examples import Windows
+from deaps.evaluation.features import read_features
+from deaps.evaluation.plan import Plan
+from deaps.evaluation.representations import FeatureFile
 from deaps.exhibits import NotShownError
 from deaps.exhibits.curves import training_curve
 from deaps.exhibits.evolution import evolution_exhibit
@@ -23,10 +27,6 @@ from deaps.exhibits.quality_examples import quality_counts, quality_examples
 from deaps.exhibits.quality_grades import quality_grades
 from deaps.exhibits.strips import CAPTIONS, choose_strips, strip
 from deaps.models.encoder_file import load_encoder
-from deaps.probing.examples import Windows
-from deaps.probing.features import read_features
-from deaps.probing.plan import Plan
-from deaps.probing.representations import FeatureFile
 from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import Run, encoder_step
 from storage.window_store import WindowStore
@@ -46,15 +46,15 @@ _MAPPED = ("challenge2017", *_AFIB_BENCHMARKS)
 class Exhibits:
     """The fields of `evaluation.Evaluation` that hold exhibits, and why some are absent."""
 
-    pca: tuple[evaluation.Pca, ...]
-    evolution: tuple[evaluation.Evolution, ...]
-    training: tuple[evaluation.TrainingCurve, ...]
-    quality: tuple[evaluation.QualityCount, ...]
-    strips: tuple[evaluation.Strip, ...]
-    quality_examples: tuple[evaluation.QualityExample, ...]
-    map: evaluation.EmbeddingMap | None
-    nights: tuple[evaluation.NightPage, ...]
-    quality_grades: tuple[evaluation.QualityGrades, ...]
+    pca: tuple[document.Pca, ...]
+    evolution: tuple[document.Evolution, ...]
+    training: tuple[document.TrainingCurve, ...]
+    quality: tuple[document.QualityCount, ...]
+    strips: tuple[document.Strip, ...]
+    quality_examples: tuple[document.QualityExample, ...]
+    map: document.EmbeddingMap | None
+    nights: tuple[document.NightPage, ...]
+    quality_grades: tuple[document.QualityGrades, ...]
     absent: tuple[str, ...]
 
 
@@ -69,7 +69,7 @@ class ExhibitMaker:
         files: Sequence[FeatureFile],
         *,
         methods: Sequence[str],
-        labels: evaluation.DatasetLabels,
+        labels: document.DatasetLabels,
         seed: int,
     ) -> None:
         self.index, self.store, self.plans, self.files = index, store, plans, files
@@ -93,7 +93,7 @@ class ExhibitMaker:
             absent=tuple(self.absent),
         )
 
-    def pca(self) -> tuple[evaluation.Pca, ...]:
+    def pca(self) -> tuple[document.Pca, ...]:
         """Return the principal components of every method and of the random encoder."""
         plan = self._afib_plan("pca")
         if plan is None:
@@ -117,7 +117,7 @@ class ExhibitMaker:
         )
         return tuple(pca for pca in made if pca is not None)
 
-    def evolution(self, figures: FiguresByStep) -> tuple[evaluation.Evolution, ...]:
+    def evolution(self, figures: FiguresByStep) -> tuple[document.Evolution, ...]:
         """Return how the figures changed over each method's training."""
         if not figures:
             self.absent.append("evolution: no earlier encoder files of a method were evaluated")
@@ -147,7 +147,7 @@ class ExhibitMaker:
                 why = "only its last encoder was kept (training.last_encoder_only)"
                 self.absent.append(f"evolution of {name}: {why}")
 
-    def curves(self, runs: Mapping[str, Run]) -> tuple[evaluation.TrainingCurve, ...]:
+    def curves(self, runs: Mapping[str, Run]) -> tuple[document.TrainingCurve, ...]:
         """Return what every run logged."""
         made = (
             self._tried(f"training of {name}", training_curve, name, read_metrics(run.folder))
@@ -155,7 +155,7 @@ class ExhibitMaker:
         )
         return tuple(curve for curve in made if curve is not None)
 
-    def strips(self) -> tuple[evaluation.Strip, ...]:
+    def strips(self) -> tuple[document.Strip, ...]:
         """Return one subject normal and in AFib, and a second subject."""
         plan = self._afib_plan("strips")
         if plan is None:
@@ -179,7 +179,7 @@ class ExhibitMaker:
         read = self._read(windows.at(np.array(chosen)))
         return tuple(strip(caption, window) for caption, window in zip(CAPTIONS, read, strict=True))
 
-    def map(self) -> evaluation.EmbeddingMap | None:
+    def map(self) -> document.EmbeddingMap | None:
         """Return a map of DEAPS's representations, or of the first method there is."""
         plan = next((self.plans[name] for name in _MAPPED if name in self.plans), None)
         mapped = next(
@@ -202,7 +202,7 @@ class ExhibitMaker:
             seed=self.seed,
         )
 
-    def nights(self) -> tuple[evaluation.NightPage, ...]:
+    def nights(self) -> tuple[document.NightPage, ...]:
         """Return two scored nights with the first method's representation, if there is one."""
         dataset = scored_dataset(self.index)
         encoders = (file for file in self._last() if file.source.kind == "encoder")

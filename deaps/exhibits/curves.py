@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from deaps.evaluation import TrainingCurve
+from deaps.evaluation.document import TrainingCurve
 from deaps.exhibits import NotShownError
 from deaps.exhibits.json_numbers import plain_floats
 

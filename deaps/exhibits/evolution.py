@@ -9,7 +9,7 @@ from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 from scipy.stats import linregress
 
-from deaps.evaluation import Evolution
+from deaps.evaluation.document import Evolution
 from deaps.exhibits import NotShownError
 from deaps.exhibits.json_numbers import plain_floats
 

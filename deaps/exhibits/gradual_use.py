@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from deaps.evaluation import GradualUse
-from deaps.experiment import FinishedRun
+from deaps.evaluation.document import GradualUse
+from deaps.evaluation.representations import FinishedRun
 from deaps.training.metrics import read_metrics
 
 _COLUMNS = {
@@ -18,7 +18,7 @@ _COLUMNS = {
     "first": "gradual_first",
     "stranger": "gradual_stranger",
 }
-"""Metrics of `deaps.methods.diagnostics`, by the field that has their mean."""
+"""Metrics of `deaps.methods.deaps`, by the field that has their mean."""
 
 _LAST_SHARE = 0.05
 """Share of the steps at the end that is averaged: one batch says little."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deaps.evaluation import NightEvent, NightPage, NightStage
+from deaps.evaluation.document import NightEvent, NightPage, NightStage
 from storage.errors import DeapsError
 from storage.schema import WINDOW_S
 

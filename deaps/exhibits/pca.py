@@ -10,7 +10,7 @@ from scipy.stats import ks_2samp
 from sklearn.decomposition import PCA
 from sklearn.metrics import roc_auc_score, silhouette_score
 
-from deaps.evaluation import Component, Pca
+from deaps.evaluation.document import Component, Pca
 from deaps.exhibits import NotShownError
 from deaps.exhibits.density import common_grid, density
 from deaps.exhibits.groups import group_numbers, stratified_sample

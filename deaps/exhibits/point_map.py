@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits
 
-from deaps.evaluation import EmbeddingMap
+from deaps.evaluation.document import EmbeddingMap
 from deaps.exhibits import NotShownError
 from deaps.exhibits.groups import group_numbers, stratified_sample
 from deaps.exhibits.json_numbers import plain_floats

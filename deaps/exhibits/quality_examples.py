@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deaps.evaluation import DatasetLabels, QualityCount, QualityExample
+from deaps.evaluation.document import DatasetLabels, QualityCount, QualityExample
 from deaps.exhibits.strips import strip
 from storage.schema import Quality
 from storage.window_store import WindowStore

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from deaps.evaluation import QualityGrades
+from deaps.evaluation.document import QualityGrades
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

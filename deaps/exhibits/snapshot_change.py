@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import duckdb
 
-from deaps.evaluation import Evaluation, FigureChange, RecordingChange, SnapshotChange
+from deaps.evaluation.document import Evaluation, FigureChange, RecordingChange, SnapshotChange
 
 RecordingDigests = Mapping[tuple[str, str], str]
 """Digest of each recording's windows, by data set and name; empty for a quarantined one."""

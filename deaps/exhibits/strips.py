@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deaps.evaluation import Strip
+from deaps.evaluation.document import Strip
 from deaps.exhibits import NotShownError
 from deaps.exhibits.groups import group_numbers
 from storage.schema import FS, Quality

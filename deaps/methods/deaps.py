@@ -1,4 +1,4 @@
-"""DEAPS, and the rungs between BYOL and it."""
+"""DEAPS, BYOL on which it builds, and the ablation steps between them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from deaps.config import DeapsSettings, ModelSettings
-from deaps.losses.covariance import covariance_loss
-from deaps.losses.gradual import Triplet, gradual_loss, gradual_mask
-from deaps.losses.static import static_loss
-from deaps.methods.diagnostics import gradual_probes, projection_spread
-from deaps.methods.interface import Method
-from deaps.methods.view_stack import encode_views, stack_views
-from deaps.models.heads import FEATURES, predictor, projector
-from deaps.models.teacher import Teacher
-from deaps.sampling.batch import Batch, Views
-from deaps.training.gather import gather_rows
+from deaps.losses import Triplet, covariance_loss, gradual_loss, gradual_mask, static_loss
+from deaps.methods.interface import Method, encode_views, stack_views
+from deaps.models.heads import FEATURES, Teacher, predictor, projector
+from deaps.sampling.sampler import Batch, Views
+from deaps.training.device import gather_rows
 from storage.errors import DeapsError
 
 # Which windows of a sample each branch sees; a quadruple is X1, X(t-i), X(t), X(t+j).
@@ -66,7 +61,7 @@ class Deaps(Method):
     def forward(self, batch: Batch) -> dict[str, Tensor]:
         """Return ``loss`` and its terms ``static``, ``gradual`` and ``covariance`` (unweighted).
 
-        Beside them stands what `deaps.methods.diagnostics` measures.
+        Beside them stands what `deaps.methods.deaps` measures.
         """
         student = gather_rows(encode_views(self.encoder, batch.windows))
         teacher = gather_rows(encode_views(self.teacher, batch.windows))
@@ -126,3 +121,59 @@ def _checked(settings: DeapsSettings) -> DeapsSettings:
             f"choose 1 to {FEATURES}, or masked = false to use them all"
         )
     return settings
+
+
+class Byol(Deaps):
+    """Bootstrap Your Own Latent on pairs of one subject: the static loss alone.
+
+    "The loss function only measures the similarities between the student/teacher output pairs."
+    The teacher's settings are those of DEAPS; what DEAPS adds is always off.
+    """
+
+    deviations = (
+        "Pairs are windows of two visits, without augmentations, as in the paper's baseline.",
+    )
+
+    def __init__(self, settings: ModelSettings) -> None:
+        plain = settings.deaps.model_copy(update={"gradual": False, "covariance_weight": 0.0})
+        super().__init__(settings.model_copy(update={"deaps": plain}))
+
+
+@torch.no_grad()
+def gradual_probes(
+    predictions: Triplet,
+    targets: Triplet,
+    before_s: Tensor,
+    after_s: Tensor,
+    *,
+    mask: Tensor | None,
+) -> dict[str, Tensor]:
+    """Return the gradual loss of spoiled triplets; each tells what the loss would not notice.
+
+    ``gradual_swapped``: i and j exchanged. Equal to the loss, time within the triplet is unused.
+    ``gradual_first``: X(t-i) in the middle. Equal to the loss, the middle adds nothing.
+    ``gradual_stranger``: the middle of another sample. Far above the loss, the subject is used.
+    """
+    strangers = [Triplet(t.before, t.middle.roll(1, 0), t.after) for t in (predictions, targets)]
+    firsts = [Triplet(t.before, t.before, t.after) for t in (predictions, targets)]
+    return {
+        "gradual_swapped": gradual_loss(predictions, targets, after_s, before_s, mask=mask),
+        "gradual_first": gradual_loss(firsts[0], firsts[1], before_s, after_s, mask=mask),
+        "gradual_stranger": gradual_loss(strangers[0], strangers[1], before_s, after_s, mask=mask),
+    }
+
+
+@torch.no_grad()
+def projection_spread(projections: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the mean variance of features, and the root mean square of their correlations.
+
+    The covariance loss falls with either: shrinking the projections is the cheap way.
+    """
+    projections = projections.float()
+    centred = projections - projections.mean(dim=0)
+    variance = centred.square().sum(dim=0) / (len(projections) - 1)
+    scaled = centred / variance.clamp(min=1e-12).sqrt()
+    correlation = scaled.T @ scaled / (len(projections) - 1)
+    features = len(correlation)
+    off_diagonal = correlation.square().sum() - correlation.diagonal().square().sum()
+    return variance.mean(), (off_diagonal / (features * (features - 1))).sqrt()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from typing import ClassVar, NamedTuple
 
 import torch
@@ -10,9 +11,8 @@ from pydantic import BaseModel
 from torch import Tensor, nn
 
 from deaps.config import ModelSettings
-from deaps.models.encoder import Encoder
-from deaps.models.network import Network
-from deaps.sampling.batch import Batch, Views
+from deaps.models.encoder import Encoder, Network
+from deaps.sampling.sampler import Batch, Views
 from storage.schema import WINDOW_SAMPLES
 
 
@@ -76,3 +76,13 @@ class Method(nn.Module, ABC):
             encoder = cls.new_encoder(settings).eval()
             features = encoder(torch.empty(1, WINDOW_SAMPLES)).shape[1]
         return EncoderSize(features, sum(p.numel() for p in encoder.parameters()))
+
+
+def encode_views(encoder: Callable[[Tensor], Tensor], windows: Tensor) -> Tensor:
+    """Return representations, (n, views, d), of windows, (n, views, 1000)."""
+    return encoder(windows.flatten(0, 1)).reshape(*windows.shape[:2], -1)
+
+
+def stack_views(representations: Tensor, views: Iterable[int]) -> Tensor:
+    """Return some views of (n, views, d) one below the other: (number of views * n, d)."""
+    return torch.cat([representations[:, view] for view in views])

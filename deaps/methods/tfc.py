@@ -6,12 +6,11 @@ import torch
 from torch import Tensor
 
 from deaps.config import ModelSettings, TfcSettings
-from deaps.losses.tfc import tfc_terms
+from deaps.losses import tfc_terms
 from deaps.methods.interface import Method
-from deaps.methods.tfc_augmentation import Draws, augment_frequency, augment_time
 from deaps.models.tfc_model import TfcModel, spectrum
-from deaps.sampling.batch import Batch, Views
-from deaps.training.gather import gather_rows
+from deaps.sampling.sampler import Batch, Views
+from deaps.training.device import gather_rows
 
 
 class Tfc(Method):
@@ -82,3 +81,54 @@ class Tfc(Method):
         by_time = [self.encoder.time_encoder(rows) for rows in (windows, time)]
         by_frequency = [self.encoder.frequency_encoder(rows) for rows in (spectra, frequency)]
         return torch.stack([*by_time, *by_frequency], dim=1)
+
+
+_BINS = 1000
+
+
+class Draws:
+    """Random numbers of one step, (n, 1000) each: rows ``rank::world`` of the global batch's.
+
+    Parameters
+    ----------
+    batch
+        Gives the seed, the share of rows and the device.
+    whole
+        Give every process all rows, not only its own.
+    """
+
+    def __init__(self, batch: Batch, *, whole: bool = False) -> None:
+        self._generator = torch.Generator().manual_seed(batch.seed)
+        self._shape = (len(batch.windows) * batch.world, _BINS)
+        self._rows = slice(None) if whole else slice(batch.rank, None, batch.world)
+        self._device = batch.windows.device
+
+    def normal(self) -> Tensor:
+        """Return draws from N(0, 1)."""
+        return self._own(torch.randn(self._shape, generator=self._generator))
+
+    def uniform(self) -> Tensor:
+        """Return draws from [0, 1)."""
+        return self._own(torch.rand(self._shape, generator=self._generator))
+
+    def _own(self, rows: Tensor) -> Tensor:
+        return rows[self._rows].to(self._device)
+
+
+def augment_time(windows: Tensor, draws: Draws, *, jitter: float) -> Tensor:
+    """Return windows, (n, 1000), with Gaussian noise of standard deviation ``jitter`` added."""
+    return windows + jitter * draws.normal()
+
+
+def augment_frequency(
+    spectra: Tensor, draws: Draws, *, bins_changed: float, raise_by: float
+) -> Tensor:
+    """Return the sum of two changed copies of spectra, (n, 1000).
+
+    In one each bin is zeroed with probability ``bins_changed``; in the other each is raised with
+    that probability, by a uniform share of up to ``raise_by`` of the window's largest bin.
+    """
+    kept = spectra * (draws.uniform() >= bins_changed)
+    raised = draws.uniform() < bins_changed
+    most = raise_by * spectra.amax(dim=1, keepdim=True)
+    return kept + spectra + raised * draws.uniform() * most

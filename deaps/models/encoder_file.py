@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -22,11 +23,10 @@ from deaps.models.contract import (
     make_vector,
     miss,
 )
-from deaps.models.encoder import Encoder
-from deaps.models.hub import HUB_PREFIX, SHIPPED, WEIGHTS_NAME, fetch_from_hub
-from deaps.models.network import Network
+from deaps.models.encoder import Encoder, Network
 from storage.config import Normalisation
 from storage.errors import DeapsError
+from storage.packages import require_extra
 from storage.snapshot import Chain, open_index, read_chains, read_snapshot
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from deaps.training.run_folder import Run
     from deaps.training.trained_on import TrainedOn
+
 
 _LENGTH_BYTES = 8
 """A safetensors file starts with the length of its header, as a little-endian number."""
@@ -376,3 +377,45 @@ def _network(file: Path, about: dict[str, str]) -> type[Network]:
             f"{network.architecture!r} here"
         )
     return network
+
+
+HUB_PREFIX = "hf://"
+WEIGHTS_NAME = "model.safetensors"
+SHIPPED = Path(__file__).parent / "pretrained" / "deaps-open"
+"""The folder of the encoder that comes with the package."""
+
+_NAME = re.compile(r"hf://([\w.-]+/[\w.-]+)(?:@([\w./-]+))?")
+
+
+class HubError(DeapsError):
+    """An encoder that a model hub does not give; the message says what to do."""
+
+
+def fetch_from_hub(name: str) -> Path:
+    """Return the file of an encoder on the Hugging Face hub, fetched unless it is in its cache.
+
+    Parameters
+    ----------
+    name
+        ``hf://owner/name``, or ``hf://owner/name@revision``.
+
+    Raises
+    ------
+    HubError
+        If the name is none, or the hub does not give the file.
+    """
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise HubError(f"{name!r} names no encoder; expected hf://owner/name[@revision]")
+    require_extra("hub", "huggingface_hub")
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    repository, revision = match.groups()
+    try:
+        return Path(hf_hub_download(repository, WEIGHTS_NAME, revision=revision))
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        raise HubError(
+            f"{name}: the hub did not give {WEIGHTS_NAME} ({type(error).__name__}). Check the name "
+            "and the network, or download the folder and give its path"
+        ) from None

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from deaps.config import TfcSettings
+from deaps.models.encoder import Network
 from deaps.models.heads import head
-from deaps.models.network import Network
 
 WIDTH = 1000
 LAYERS = 2

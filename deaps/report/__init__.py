@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from deaps.evaluation import PAGE_NAME, Evaluation
+from deaps.evaluation.document import PAGE_NAME, Evaluation
 from deaps.report.flat_tables import TABLES_FOLDER, flat_tables
 from deaps.report.markdown import markdown_report
 from deaps.report.outline import report_sections

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deaps.evaluation import BenchmarkRecord, Representation, Score
+from deaps.evaluation.document import BenchmarkRecord, Representation, Score
 from deaps.paper import paper_figure
 from deaps.report.parts import Cell
 from deaps.report.wording import NOTHING, interval, percent

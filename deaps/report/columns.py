@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deaps.evaluation import BenchmarkRecord
+from deaps.evaluation.document import BenchmarkRecord
 from deaps.method_registry import DEAPS
 from deaps.paper import paper_figure
 

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 
-from deaps.evaluation import Evaluation, MetricComparison, Outcome, ProbeOutcome, Score
+from deaps.evaluation.document import Evaluation, MetricComparison, Outcome, ProbeOutcome, Score
 from deaps.report.results import benchmark_title, dataset_label, representation_label
 from deaps.report.wording import listed
 

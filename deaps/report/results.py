@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from deaps.evaluation import (
+from deaps.evaluation.document import (
     BenchmarkRecord,
     DatasetLabels,
     Evaluation,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from deaps.evaluation import Evaluation
+from deaps.evaluation.document import Evaluation
 from deaps.report.parts import Beside, Figure, Map, Matrices, Part, Section, Table
 from deaps.report.results import dataset_label
 from deaps.report.wording import listed

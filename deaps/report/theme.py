@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from deaps.evaluation import Representation, RepresentationRole
+from deaps.evaluation.document import Representation, RepresentationRole
 
 LIGHT: dict[str, str] = {
     "page": "#ffffff",

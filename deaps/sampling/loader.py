@@ -16,8 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from deaps.sampling.batch import Batch
-from deaps.sampling.sampler import Draw, Sampler
+from deaps.sampling.sampler import Batch, Draw, Sampler
 from storage.errors import DeapsError
 from storage.schema import WINDOW_SAMPLES
 from storage.window_store import WindowStore

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from deaps.sampling.triplet_index import find_anchors, first_from
-from deaps.sampling.window_pool import WindowPool
+from deaps.sampling.window_pool import WindowPool, find_anchors, first_from
 from storage.schema import WINDOW_S
 
 Ints = NDArray[np.int64]

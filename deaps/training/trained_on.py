@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
-from deaps.config import SamplingSettings
-from deaps.data_part import condition_of
+from deaps.config import SamplingSettings, condition_of
 from deaps.methods import build_method
 from deaps.models.encoder_file import read_about
-from deaps.sampling.batch import Views
-from deaps.sampling.sampler import Sampler, open_sampler
+from deaps.sampling.sampler import Sampler, Views, open_sampler
 from deaps.sampling.window_pool import NotEnoughDataError, load_pool
 from deaps.training.run_folder import Run, TrainingPlan
 from storage.files import digest_of, replacing

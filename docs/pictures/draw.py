@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 from PIL import Image
 
-from deaps.evaluation import PAGE_NAME, Strip
+from deaps.evaluation.document import PAGE_NAME, Strip
 from deaps.report.figures.recordings.night import Night, night_plot
 from deaps.report.figures.recordings.strips import strip_plot, strip_range
 from deaps.report.page import html_page

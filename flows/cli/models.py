@@ -90,7 +90,7 @@ def embed(
     Example: deaps embed night.edf --plot
     """
     settings = settings_from(preset, config, overrides)
-    from deaps.training.malloc import keep_freed_memory
+    from deaps.training.device import keep_freed_memory
     from flows.embed_source import default_out, embed_source
 
     keep_freed_memory()
@@ -124,8 +124,8 @@ def export(
 
     Example: deaps export encoder.onnx
     """
-    from deaps.models.hub import WEIGHTS_NAME
-    from deaps.models.hub_folder import CONFIG_NAME, write_hub_folder
+    from deaps.models.encoder_file import WEIGHTS_NAME
+    from deaps.models.export import CONFIG_NAME, write_hub_folder
 
     is_onnx = out.suffix == ".onnx"
     for path in (out,) if is_onnx else (out / CONFIG_NAME, out / WEIGHTS_NAME):
@@ -134,7 +134,7 @@ def export(
     if not is_onnx:
         echo(f"{write_hub_folder(encoder, out)}: config.json, model.safetensors, README.md")
         return
-    from deaps.models.onnx_export import export_onnx
+    from deaps.models.export import export_onnx
 
     difference = export_onnx(encoder, out)
     echo(f"{out}: differs from torch by at most {difference:.1e} of the largest number")

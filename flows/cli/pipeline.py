@@ -105,7 +105,7 @@ def report(
 
 def _print_report(page: Path) -> None:
     """Print where the report is, and that its data are synthetic if they are."""
-    from deaps.evaluation import read_evaluation
+    from deaps.evaluation.document import read_evaluation
     from deaps.report.results import dataset_label
 
     echo(f"report: {page}")
@@ -171,7 +171,7 @@ def flow_parameters(preset: str | None, config: Path | None) -> dict[str, str]:
 
 def _finished_page(settings: Settings, scanned: Scan) -> Path | None:
     """Return the report's page if every stage is done."""
-    from deaps.evaluation import PAGE_NAME
+    from deaps.evaluation.document import PAGE_NAME
     from flows.experiment.state import load_state
 
     if not scanned.nothing_to_do:

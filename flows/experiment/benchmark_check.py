@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from deaps.probing.plan import require_benchmark_parts
-from deaps.probing.pretraining_guard import refusals
+from deaps.evaluation.guards import refusals
+from deaps.evaluation.plan import require_benchmark_parts
 from deaps.training.run_folder import TrainingPlan
 from deaps.training.trained_on import planned_training
 from flows.config import Settings

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from deaps.evaluation import EVALUATION_NAME, Evaluation, read_evaluation
+from deaps.evaluation.document import EVALUATION_NAME, Evaluation, read_evaluation
 from deaps.exhibits.snapshot_change import RecordingDigests, describe_change, recording_digests
 from flows.experiment.folder import is_complete
 from storage.files import INDEX_NAME, REPORTS_FOLDER, RUNS_FOLDER

@@ -8,23 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deaps.evaluation import DatasetLabels
-from deaps.experiment import FinishedRun
-from deaps.models.encoder_file import EncoderFileError, encoder_file, require_chain_of_store
-from deaps.probing.answer_files import files_to_embed
-from deaps.probing.answers import AnswerRequest, requests
-from deaps.probing.examples import Windows
-from deaps.probing.feature_source import FeatureSource
-from deaps.probing.plan import Plan, plan_benchmarks, windows_of
-from deaps.probing.pretraining_guard import GuardedPlans, guard_plans
-from deaps.probing.representations import (
+from deaps.evaluation.answers import AnswerRequest, files_to_embed, requests
+from deaps.evaluation.document import DatasetLabels
+from deaps.evaluation.examples import Windows
+from deaps.evaluation.features import FeatureSource
+from deaps.evaluation.guards import GuardedPlans, guard_plans
+from deaps.evaluation.plan import Plan, plan_benchmarks, windows_of
+from deaps.evaluation.representations import (
     FLOOR_NAMES,
     RR_FLOOR,
     SHIPPED_FLOOR,
     FeatureFile,
+    FinishedRun,
     floor_files,
     run_files,
 )
+from deaps.models.encoder_file import EncoderFileError, encoder_file, require_chain_of_store
 from deaps.training.trained_on import TrainedOn, read_trained_on, trained_on_of_file
 from flows.config import Settings
 from flows.experiment.state import ExperimentState

@@ -12,10 +12,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from deaps.probing.examples import Windows
-from deaps.probing.feature_source import FeatureSource
-from deaps.probing.features import write_features
-from deaps.probing.representations import FeatureFile
+from deaps.evaluation.examples import Windows
+from deaps.evaluation.features import FeatureSource, write_features
+from deaps.evaluation.representations import FeatureFile
 from storage.config import Normalisation
 from storage.errors import DeapsError
 from storage.window_store import WindowStore

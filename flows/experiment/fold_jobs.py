@@ -6,11 +6,19 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from deaps.probing.answer_files import answer_paths, fold_jobs, read_answers, write_answers
-from deaps.probing.answers import AnswerKey, AnswerRequest, AnswersByKey
-from deaps.probing.fold_job import FoldJob, answer_from_files
-from deaps.probing.plan import Plan
-from deaps.probing.probes import Answers
+from deaps.evaluation.answers import (
+    AnswerKey,
+    AnswerRequest,
+    AnswersByKey,
+    FoldJob,
+    answer_from_files,
+    answer_paths,
+    fold_jobs,
+    read_answers,
+    write_answers,
+)
+from deaps.evaluation.plan import Plan
+from deaps.evaluation.probes import Answers
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from deaps.benchmark_registry import OTHER_BENCHMARKS
-from deaps.evaluation import (
+from deaps.benchmarks.interface import OTHER_BENCHMARKS
+from deaps.evaluation.document import (
     EVALUATION_NAME,
     Evaluation,
     Provenance,
@@ -15,7 +15,7 @@ from deaps.evaluation import (
     TrainedRun,
     write_evaluation,
 )
-from deaps.models.hub import SHIPPED, WEIGHTS_NAME
+from deaps.models.encoder_file import SHIPPED, WEIGHTS_NAME
 from flows.config import Settings
 from storage.files import REPORTS_FOLDER, RESULTS_NAME, digest_of, file_sha256
 from storage.index.build import write_results

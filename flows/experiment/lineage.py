@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from deaps.evaluation import (
+from deaps.evaluation.document import (
     BenchmarkRecord,
     Evaluation,
     Outcome,

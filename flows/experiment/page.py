@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from deaps.evaluation import EVALUATION_NAME, PAGE_NAME, read_evaluation
+from deaps.evaluation.document import EVALUATION_NAME, PAGE_NAME, read_evaluation
 from flows.monitoring.event_log import EventLog
 from storage.errors import DeapsError
 from storage.files import REPORTS_FOLDER

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from deaps.config import MethodName, ModelSettings
-from deaps.evaluation import Ablation, AblationRow
-from deaps.experiment import Experiment, RunKey, Trained
+from deaps.evaluation.document import Ablation, AblationRow
+from deaps.evaluation.representations import Experiment, RunKey, Trained
 from deaps.method_registry import DEAPS, find_method
 from deaps.paper import FEATURES, LADDER, SPAN_S
-from deaps.training.precision import settle_precision
+from deaps.training.device import settle_precision
 from deaps.training.run_folder import TrainingPlan
 from flows.config import Settings, overridden
 

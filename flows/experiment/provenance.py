@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from deaps.evaluation import DatasetLabels, Provenance, Stage
+from deaps.evaluation.document import DatasetLabels, Provenance, Stage
 from deaps.training.run_folder import to_toml
 from flows.config import Settings
 from storage.files import digest_of
@@ -22,7 +22,7 @@ from storage.packages import code_version, installed_versions
 from storage.snapshot import read_snapshot
 
 if TYPE_CHECKING:
-    from deaps.probing.representations import FeatureFile
+    from deaps.evaluation.representations import FeatureFile
 
 _PACKAGES = (
     "deaps",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from deaps.experiment import Experiment, FinishedRun, RunKey
+from deaps.evaluation.representations import Experiment, FinishedRun, RunKey
 from deaps.training.run_folder import Run, encoder_digests, open_run, run_path
 from flows.config import Settings
 from flows.experiment.folder import evaluation_folder, evaluation_id, is_complete

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deaps.evaluation import PAGE_NAME
+from deaps.evaluation.document import PAGE_NAME
 from flows.monitoring.event_log import FINISHED
 from flows.monitoring.log_tail import Event, last_events
 from flows.monitoring.run_status import RunStatus, run_statuses

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from deaps.evaluation import Stage
+from deaps.evaluation.document import Stage
 from flows.config import Settings, load_settings, name_sources
 from flows.ingest.scan import Scan
 from flows.runtime.console import say

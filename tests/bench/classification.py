@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from deaps.embed import embed_dataset, embed_windows
+from deaps.evaluation.probes import PROBES
 from deaps.models.encoder import Encoder
-from deaps.probing.probes import PROBES
 from storage import WindowStore
 from tests.bench.figure import Figure
 from tests.storage.made_store import make_row, publish_rows, write_recording

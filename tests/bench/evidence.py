@@ -12,8 +12,7 @@ import torch
 
 from deaps.config import ModelSettings
 from deaps.methods import build_method
-from deaps.training.malloc import keep_freed_memory
-from deaps.training.precision import settle_precision
+from deaps.training.device import keep_freed_memory, settle_precision
 from deaps.training.run_folder import Run
 from flows.config import ExecutionSettings
 from flows.train import train_beside_others

@@ -11,14 +11,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from deaps.benchmarks.afib_leave_one_out import AfibLeaveOneOut
-from deaps.probing.answers import requests
-from deaps.probing.examples import Fold
-from deaps.probing.feature_source import FeatureSource
-from deaps.probing.features import read_features, write_features
-from deaps.probing.plan import Plan, plan_benchmark
-from deaps.probing.probes import Answers
-from deaps.probing.representations import FeatureFile, floor_files
+from deaps.benchmarks.afib import AfibLeaveOneOut
+from deaps.evaluation.answers import requests
+from deaps.evaluation.examples import Fold
+from deaps.evaluation.features import FeatureSource, read_features, write_features
+from deaps.evaluation.plan import Plan, plan_benchmark
+from deaps.evaluation.probes import Answers
+from deaps.evaluation.representations import FeatureFile, floor_files
 from flows.config import Settings
 from flows.evaluate import evaluation_workers
 from flows.experiment.evaluation_inputs import dataset_labels

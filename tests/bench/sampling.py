@@ -13,9 +13,8 @@ from itertools import islice
 from pathlib import Path
 
 from deaps.config import SamplingSettings
-from deaps.sampling.batch import Views
 from deaps.sampling.loader import BatchLoader
-from deaps.sampling.sampler import Sampler, open_sampler
+from deaps.sampling.sampler import Sampler, Views, open_sampler
 from storage import Quality
 from tests.bench.figure import Figure
 from tests.bench.isolated import MemoryPeak, anonymous_memory_mb, run_isolated

@@ -20,7 +20,7 @@ from deaps import load_encoder
 from deaps.config import ModelSettings
 from deaps.embed import embed_windows
 from deaps.methods import build_method
-from deaps.training.malloc import keep_freed_memory
+from deaps.training.device import keep_freed_memory
 from flows.config import load_settings
 from flows.ingest.recording import preprocess_chunk
 from flows.ingest.scan import scan

@@ -15,8 +15,8 @@ from deaps.config import ModelSettings
 from deaps.methods import build_method
 from deaps.methods.interface import Method
 from deaps.models.encoder import BLOCKS, HIDDEN, PATCH, TOKENS, WIDTH
-from deaps.sampling.batch import Batch
-from deaps.training.malloc import keep_freed_memory
+from deaps.sampling.sampler import Batch
+from deaps.training.device import keep_freed_memory
 from tests.bench.figure import Figure
 from tests.bench.plain_step import make_plain
 from tests.bench.processes import seconds_a_step

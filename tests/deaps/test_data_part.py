@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deaps.config import SamplingSettings
-from deaps.data_part import DataPart, NoSuchPartError, require_parts
+from deaps.config import DataPart, NoSuchPartError, SamplingSettings, require_parts
 from deaps.sampling.window_pool import load_pool
 from storage.schema import Quality
 from storage.snapshot import open_index

@@ -11,7 +11,7 @@ import torch
 
 from deaps.embed import embed_dataset, embed_windows
 from deaps.models.encoder import Encoder
-from deaps.models.onnx_export import export_onnx
+from deaps.models.export import export_onnx
 from storage import WindowStore
 from storage.errors import DeapsError
 from tests.deaps.models.made_encoder import write_encoder

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from deaps.evaluation import Component, Evaluation, Score, read_evaluation, write_evaluation
+from deaps.evaluation.document import (
+    Component,
+    Evaluation,
+    Score,
+    read_evaluation,
+    write_evaluation,
+)
 from tests.deaps.report.made_evaluation import made_evaluation
 
 

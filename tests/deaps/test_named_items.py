@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from deaps import named_items
-from deaps.named_items import Registry, did_you_mean
+from deaps import method_registry
+from deaps.method_registry import Registry, did_you_mean
 from storage.errors import DeapsError
 
 
@@ -29,7 +29,7 @@ def fruits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry[str]:
 
 def offer(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:
     points = [EntryPoint(name, name, "deaps.fruits") for name in modules]
-    monkeypatch.setattr(named_items, "entry_points", lambda group: points)
+    monkeypatch.setattr(method_registry, "entry_points", lambda group: points)
 
 
 def test_items_are_found_by_name(fruits: Registry[str]) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from deaps.evaluation.answers import write_answers
+from deaps.evaluation.probes import Answers
 from deaps.packed_run import PackedRunError, pack_run, unpack_run
-from deaps.probing.answer_files import write_answers
-from deaps.probing.probes import Answers
 from deaps.train import train_run
 from deaps.training.run_folder import Run, create_run, encoder_digests, encoder_files
 from deaps.training.trained_on import read_trained_on

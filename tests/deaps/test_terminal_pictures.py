@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deaps.evaluation import NightPage, NightStage, Strip
+from deaps.evaluation.document import NightPage, NightStage, Strip
 from deaps.terminal_pictures import night_lines, strip_lines
 
 

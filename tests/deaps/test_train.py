@@ -21,7 +21,7 @@ from safetensors.torch import load_file
 
 import deaps.train
 from deaps.method_registry import PAPER_METHODS
-from deaps.methods.byol import Byol
+from deaps.methods.deaps import Byol
 from deaps.models.encoder_file import load_encoder, read_about
 from deaps.train import NonFiniteError, StepClock, TrainingStoppedError, train_run
 from deaps.training.metrics import read_metrics

@@ -12,8 +12,7 @@ import pytest
 from safetensors.torch import load_file
 
 from deaps.models.contract import CONTRACT_KEY
-from deaps.models.encoder_file import encoder_bytes, read_about
-from deaps.models.hub import SHIPPED, WEIGHTS_NAME
+from deaps.models.encoder_file import SHIPPED, WEIGHTS_NAME, encoder_bytes, read_about
 from deaps.packed_run import PACKED_SUFFIX
 from deaps.training.run_folder import run_path
 from flows.config import load_settings

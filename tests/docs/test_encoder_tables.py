@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deaps.experiment import RunKey
-from deaps.models.hub import SHIPPED
-from deaps.probing.answers import AnswerKey, AnswersByKey
-from deaps.probing.plan import Plan
-from deaps.probing.probes import Answers
+from deaps.evaluation.answers import AnswerKey, AnswersByKey
+from deaps.evaluation.plan import Plan
+from deaps.evaluation.probes import Answers
+from deaps.evaluation.representations import RunKey
+from deaps.models.encoder_file import SHIPPED
 from docs.encoder_tables import RIVALS, ROWS, SHOWN, EncoderComparison, majority_answers
 from tests.deaps.probing.labelled_store import made_examples
 from tests.deaps.probing.outcomes.test_figures import ThreeClasses, TwoClasses, plan_of, two_folds

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from deaps.evaluation import Evaluation
+from deaps.evaluation.document import Evaluation
 from deaps.report.wording import percent, points
 from docs.experiment_tables import PAGES, RECORD, TABLES, as_record, tables_of
 from docs.marked_tables import with_tables

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from deaps.evaluation import DatasetLabels, Evaluation
-from deaps.probing.answers import AnswersByKey
+from deaps.evaluation.answers import AnswersByKey
+from deaps.evaluation.document import DatasetLabels, Evaluation
 from deaps.train import train_run
 from deaps.training.run_folder import create_run
 from flows.config import Settings

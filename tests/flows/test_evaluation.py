@@ -16,13 +16,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from deaps.evaluation import DatasetLabels, Evaluation, read_evaluation
+from deaps.evaluation.answers import AnswersByKey, NoWeightsError, write_answers
+from deaps.evaluation.document import DatasetLabels, Evaluation, read_evaluation
+from deaps.evaluation.examples import Windows
+from deaps.evaluation.plan import followed_benchmarks, plan_benchmarks, windows_of
+from deaps.evaluation.probes import Answers
 from deaps.packed_run import pack_run, unpack_run
-from deaps.probing.answer_files import NoWeightsError, write_answers
-from deaps.probing.answers import AnswersByKey
-from deaps.probing.examples import Windows
-from deaps.probing.plan import followed_benchmarks, plan_benchmarks, windows_of
-from deaps.probing.probes import Answers
 from deaps.training.run_folder import to_toml
 from flows import evaluate
 from flows.cli import app

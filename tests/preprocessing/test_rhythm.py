@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from preprocessing.recording import RhythmChange, label_windows
+from preprocessing.chain import label_windows
+from preprocessing.recording import RhythmChange
 
 CHANGES = st.lists(
     st.tuples(

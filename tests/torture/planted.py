@@ -16,8 +16,8 @@ import flows.ingest.recording
 import storage.files
 import storage.publish
 import storage.windows
+from deaps.evaluation.examples import Windows
 from deaps.models import encoder_file
-from deaps.probing.examples import Windows
 from deaps.sampling import window_pool
 from flows.experiment import folder, state
 from flows.ingest.job import Job

@@ -17,12 +17,11 @@ import numpy as np
 from typer.testing import CliRunner
 
 from deaps.embed import embed_windows
+from deaps.evaluation.answers import FoldJob, answer_path, job_digest
+from deaps.evaluation.examples import Windows
+from deaps.evaluation.features import FeatureSource
+from deaps.evaluation.representations import floor_files
 from deaps.models.encoder_file import EncoderFileError, require_chain_of_store
-from deaps.probing.answer_files import answer_path, job_digest
-from deaps.probing.examples import Windows
-from deaps.probing.feature_source import FeatureSource
-from deaps.probing.fold_job import FoldJob
-from deaps.probing.representations import floor_files
 from deaps.sampling.window_pool import load_pool
 from deaps.training.run_folder import create_run, note_encoder, run_path
 from flows.cli import app
@@ -75,7 +74,7 @@ def answers(job: FoldJob, names: tuple[str, ...] = ("f",), probe: str = "svm") -
 
 def job(**changes: Any) -> FoldJob:
     """Return a job of four examples in one fold."""
-    from deaps.probing.examples import Fold
+    from deaps.evaluation.examples import Fold
 
     sides = (np.array([0, 1]), np.array([2, 3]))
     made = FoldJob(

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 
 from deaps import Encoder, load_encoder
-from deaps.probing.examples import Windows
-from deaps.probing.features import has_features, read_features, write_features
+from deaps.evaluation.examples import Windows
+from deaps.evaluation.features import has_features, read_features, write_features
 from deaps.training.checkpoints import load_checkpoint, save_checkpoint, save_encoder
 from storage.errors import DeapsError
 from storage.maintenance import check_store

@@ -6,7 +6,7 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from deaps.evaluation import Component
+from deaps.evaluation.document import Component
 from deaps.report.figures.drawing import bare_axes
 from deaps.report.svg import inline_svg
 from deaps.report.theme import RULE, SERIES, Dash

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from deaps.evaluation import FewLabelCurve
+from deaps.evaluation.document import FewLabelCurve
 from deaps.report.figures.drawing import limits, name_above, pixel_axes
 from deaps.report.figures.line_ends import NamedEnd, name_line_ends, room_for_names
 from deaps.report.svg import inline_svg

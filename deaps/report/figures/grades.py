@@ -6,7 +6,7 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from deaps.evaluation import QualityGrades
+from deaps.evaluation.document import QualityGrades
 from deaps.report.figures.drawing import name_above, pixel_axes, points
 from deaps.report.svg import inline_svg
 from deaps.report.theme import INK, SERIES

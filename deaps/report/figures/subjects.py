@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from deaps.evaluation import Pca
+from deaps.evaluation.document import Pca
 from deaps.report.figures.drawing import bare_axes, limits, points
 from deaps.report.svg import CLASS_MARK, inline_svg
 from deaps.report.theme import INK, N_SERIES, RULE, SERIES, SHAPES

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from deaps.evaluation import TrainingCurve
+from deaps.evaluation.document import TrainingCurve
 from deaps.report.figures.drawing import limits, name_above, pixel_axes
 from deaps.report.svg import inline_svg
 from deaps.report.theme import INK, SERIES

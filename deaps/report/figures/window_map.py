@@ -9,7 +9,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deaps.evaluation import EmbeddingMap
+from deaps.evaluation.document import EmbeddingMap
 from deaps.report.figures.drawing import bare_axes, limits, points
 from deaps.report.svg import inline_svg
 from deaps.report.theme import N_SERIES, SERIES, SHAPES, Shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deaps.evaluation import Ablation, AblationRow, BenchmarkRecord, Evaluation
+from deaps.evaluation.document import Ablation, AblationRow, BenchmarkRecord, Evaluation
 from deaps.report.cells import score_cell
 from deaps.report.figures.ablation_bars import AblationBar, ablation_plot
 from deaps.report.figures.signs import line_sign, marker_sign

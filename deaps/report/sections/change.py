@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deaps.evaluation import Evaluation, FigureChange, RecordingChange, SnapshotChange
+from deaps.evaluation.document import Evaluation, FigureChange, RecordingChange, SnapshotChange
 from deaps.report.parts import (
     Body,
     Bullets,

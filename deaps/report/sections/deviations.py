@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deaps.evaluation import Evaluation
+from deaps.evaluation.document import Evaluation
 from deaps.report.parts import Paragraph, Part, Section, TermList
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deaps.evaluation import EmbeddingMap, Evaluation
+from deaps.evaluation.document import EmbeddingMap, Evaluation
 from deaps.report.figures.signs import point_sign
 from deaps.report.figures.window_map import class_sign, map_places, map_plot
 from deaps.report.parts import LegendEntry, Map, Section

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from deaps.evaluation import Evaluation, Evolution
+from deaps.evaluation.document import Evaluation, Evolution
 from deaps.report.columns import METRIC_TITLES
 from deaps.report.figures.evolution import EvolutionLine, evolution_plot
 from deaps.report.parts import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deaps.evaluation import Component, Evaluation, Pca
+from deaps.evaluation.document import Component, Evaluation, Pca
 from deaps.report.figures.densities import density_plot
 from deaps.report.figures.subjects import subject_plot
 from deaps.report.parts import Body, Cell, ColumnGroup, Figure, Panel, Part, Row, Section, Table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from deaps.evaluation import Evaluation, Provenance
+from deaps.evaluation.document import Evaluation, Provenance
 from deaps.report.flat_tables import ABOUT_TABLES, TABLES_FOLDER
 from deaps.report.parts import (
     Beside,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deaps.evaluation import Evaluation, QualityExample, QualityGrades
+from deaps.evaluation.document import Evaluation, QualityExample, QualityGrades
 from deaps.report.figures.grades import grades_plot
 from deaps.report.figures.quality_bars import quality_plot, quality_sign
 from deaps.report.figures.recordings.strips import strip_plot, strip_range

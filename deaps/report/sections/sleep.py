@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deaps.evaluation import Evaluation
+from deaps.evaluation.document import Evaluation
 from deaps.report.figures.recordings.night_page import night_page_plot
 from deaps.report.parts import Figure, Panel, Section
 

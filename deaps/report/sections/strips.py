@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deaps.evaluation import Evaluation
+from deaps.evaluation.document import Evaluation
 from deaps.report.figures.recordings.strips import strip_plot, strip_range
 from deaps.report.parts import Figure, Panel, Part, Section
 from deaps.report.sections.absent import notices

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from deaps.evaluation import Evaluation, TrainingCurve
+from deaps.evaluation.document import Evaluation, TrainingCurve
 from deaps.report.figures.training import training_plot
 from deaps.report.parts import Body, Cell, ColumnGroup, Figure, Panel, Part, Row, Section, Table
 from deaps.report.results import representation_label

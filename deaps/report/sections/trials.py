@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deaps.evaluation import BenchmarkRecord, Evaluation
+from deaps.evaluation.document import BenchmarkRecord, Evaluation
 from deaps.report.cells import accuracy_cell
 from deaps.report.parts import Beside, Body, Cell, ColumnGroup, Part, Row, Section, Table
 from deaps.report.results import accuracy, benchmark_title, tested_in, was_run, why_not_run

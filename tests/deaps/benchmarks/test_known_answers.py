@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deaps.benchmark_registry import paper_benchmarks
-from deaps.benchmarks.afib_windows import afib_examples
+from deaps.benchmarks.afib import afib_examples
 from deaps.benchmarks.gender import Gender
+from deaps.benchmarks.interface import paper_benchmarks
 from deaps.config import BenchmarkSettings
-from deaps.evaluation import DatasetLabels
-from deaps.probing.fold_job import FoldJob
-from deaps.probing.labelled_windows import NotRunError
-from deaps.probing.outcomes.contest import Contestant
-from deaps.probing.outcomes.figures import BenchmarkFigures
-from deaps.probing.plan import Plan, plan_benchmark, windows_of
+from deaps.evaluation.answers import FoldJob
+from deaps.evaluation.comparisons import Contestant
+from deaps.evaluation.document import DatasetLabels
+from deaps.evaluation.examples import NotRunError
+from deaps.evaluation.outcomes import BenchmarkFigures
+from deaps.evaluation.plan import Plan, plan_benchmark, windows_of
 from storage.snapshot import open_index
 from tests.deaps.probing.labelled_store import SETTINGS, make_labelled_store, table_of
 

@@ -11,14 +11,23 @@ import duckdb
 import numpy as np
 import pytest
 
-from deaps.benchmark_registry import OTHER_BENCHMARKS, all_benchmarks, register_benchmark
-from deaps.benchmarks.interface import Benchmark
+from deaps.benchmarks.interface import (
+    OTHER_BENCHMARKS,
+    Benchmark,
+    all_benchmarks,
+    register_benchmark,
+)
 from deaps.config import BenchmarkSettings
-from deaps.evaluation import DatasetLabels, Evaluation
-from deaps.probing.examples import Examples, Fold
-from deaps.probing.folds import subject_folds
-from deaps.probing.labelled_windows import NotRunError, select_windows, window_examples
-from deaps.probing.plan import followed_benchmarks
+from deaps.evaluation.document import DatasetLabels, Evaluation
+from deaps.evaluation.examples import (
+    Examples,
+    Fold,
+    NotRunError,
+    select_windows,
+    subject_folds,
+    window_examples,
+)
+from deaps.evaluation.plan import followed_benchmarks
 from deaps.report.outline import report_sections
 from flows.config import Settings, load_settings
 from flows.experiment.state import load_state

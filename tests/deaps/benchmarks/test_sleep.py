@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from deaps.benchmark_registry import all_benchmarks, register_benchmark, sleep_benchmarks
+from deaps.benchmarks.interface import all_benchmarks, register_benchmark, sleep_benchmarks
 from deaps.config import BenchmarkSettings
-from deaps.evaluation import DatasetLabels
-from deaps.probing.fold_job import FoldJob
-from deaps.probing.labelled_windows import NotRunError
-from deaps.probing.metrics import cohen_kappa, confusion_matrix
-from deaps.probing.outcomes.contest import Contestant
-from deaps.probing.outcomes.figures import BenchmarkFigures
-from deaps.probing.plan import Plan, plan_benchmark
+from deaps.evaluation.answers import FoldJob
+from deaps.evaluation.comparisons import Contestant
+from deaps.evaluation.document import DatasetLabels
+from deaps.evaluation.examples import NotRunError
+from deaps.evaluation.metrics import cohen_kappa, confusion_matrix
+from deaps.evaluation.outcomes import BenchmarkFigures
+from deaps.evaluation.plan import Plan, plan_benchmark
 from storage.errors import DeapsError
 from storage.publish import publish
 from storage.schema import DatasetRow, RecordingRow

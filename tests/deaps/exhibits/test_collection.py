@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from deaps.evaluation import DatasetLabels
+from deaps.evaluation.document import DatasetLabels
+from deaps.evaluation.features import FeatureSource
+from deaps.evaluation.representations import FeatureFile
 from deaps.exhibits.collection import ExhibitMaker, FiguresByStep
-from deaps.probing.feature_source import FeatureSource
-from deaps.probing.representations import FeatureFile
 
 PLANS: dict[str, Any] = {"challenge2017": None}
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from deaps.evaluation import Pca
+from deaps.evaluation.document import Pca
 from deaps.exhibits import NotShownError
 from deaps.exhibits.pca import folded_auc, ks_distance, pca_exhibit, subject_silhouette
 

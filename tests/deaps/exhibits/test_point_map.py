@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from deaps.evaluation import EmbeddingMap
+from deaps.evaluation.document import EmbeddingMap
 from deaps.exhibits import NotShownError
 from deaps.exhibits.point_map import decode_strips, embedding_map, lay_out
 from deaps.exhibits.small_strips import thin

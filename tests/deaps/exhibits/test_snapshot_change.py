@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from deaps.evaluation import Evaluation, FigureChange, RecordingChange
+from deaps.evaluation.document import Evaluation, FigureChange, RecordingChange
 from deaps.exhibits.snapshot_change import compare_figures, compare_recordings, describe_change
 from deaps.report.outline import report_sections
 from deaps.report.sections.change import change_sections

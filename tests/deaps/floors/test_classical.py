@@ -9,10 +9,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from deaps.floors.classical import FEATURE_NAMES, classical_features
-from deaps.floors.classical.beats import beat_times, delineate, find_beats
-from deaps.floors.classical.median_beat import without_beats
-from deaps.floors.classical.rhythm import rhythm_features, sample_entropy_coefficient
+from deaps.baselines import (
+    FEATURE_NAMES,
+    beat_times,
+    classical_features,
+    delineate,
+    find_beats,
+    rhythm_features,
+    sample_entropy_coefficient,
+    without_beats,
+)
 from tests.deaps.probing.made_windows import T, beats_from, ecg_window, irregular_beats
 
 UNEVEN_S = [0.80, 0.84, 0.78, 0.90, 0.82, 0.74, 0.86, 0.80, 0.88, 0.84]

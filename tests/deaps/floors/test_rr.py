@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from deaps.floors.rr import RR_NAMES, rr_features, rr_numbers
-from deaps.probing.metrics import auroc
+from deaps.baselines import RR_NAMES, rr_features, rr_numbers
+from deaps.evaluation.metrics import auroc
 from tests.deaps.probing.made_windows import beats_from, ecg_window, irregular_beats
 
 
@@ -115,7 +115,7 @@ def test_the_detector_is_not_asked_where_it_would_read_past_the_end(
 ) -> None:
     asked: list[int] = []
     monkeypatch.setattr(
-        "deaps.floors.rr.detect_heartbeats", lambda x, _: asked.append(len(x)) or []
+        "deaps.baselines.detect_heartbeats", lambda x, _: asked.append(len(x)) or []
     )
     noise = np.random.default_rng(0).standard_normal(1000)
     late, earlier = (np.where(np.arange(1000) < start, 0.0, noise) for start in (801, 800))

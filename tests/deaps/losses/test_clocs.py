@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from deaps.losses.clocs import clocs_loss
+from deaps.losses import clocs_loss
 from tests.deaps.losses.reference import Vector, cosine, mean
 
 VIEW1, VIEW2 = torch.randn(2, 5, 6, generator=torch.Generator().manual_seed(0))

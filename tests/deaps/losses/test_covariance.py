@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from deaps.losses.covariance import covariance_loss
+from deaps.losses import covariance_loss
 
 
 def reference(rows: list[list[float]]) -> float:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from deaps.losses.gradual import Triplet, gradual_loss, gradual_mask, par
+from deaps.losses import Triplet, gradual_loss, gradual_mask, par
 from tests.deaps.losses.reference import Vector, cosine, mean
 
 N, D, K = 5, 12, 4

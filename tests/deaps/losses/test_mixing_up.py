@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from deaps.losses.mixing_up import mixing_up_loss
+from deaps.losses import mixing_up_loss
 from tests.deaps.losses.reference import cosine, cross_entropy, mean
 
 MIXTURE, VIEW1, VIEW2 = torch.randn(3, 5, 6, generator=torch.Generator().manual_seed(0))

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from deaps.losses.nt_xent import nt_xent
+from deaps.losses import nt_xent
 from tests.deaps.losses import reference
 
 VIEW1, VIEW2 = torch.randn(2, 6, 5, generator=torch.Generator().manual_seed(0))

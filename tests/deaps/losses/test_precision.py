@@ -3,9 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from deaps.losses.clocs import clocs_loss
-from deaps.losses.covariance import covariance_loss
-from deaps.losses.nt_xent import nt_xent
+from deaps.losses import clocs_loss, covariance_loss, nt_xent
 
 A, B = torch.randn(2, 8, 16, generator=torch.Generator().manual_seed(0)).bfloat16()
 

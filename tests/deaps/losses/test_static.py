@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from deaps.losses.static import cosine_distance, static_loss
+from deaps.losses import cosine_distance, static_loss
 from tests.deaps.losses.reference import cosine, mean
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from deaps.losses.tfc import tfc_terms
+from deaps.losses import tfc_terms
 from tests.deaps.losses import reference
 
 GENERATOR = torch.Generator().manual_seed(0)

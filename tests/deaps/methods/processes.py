@@ -15,7 +15,7 @@ from deaps.config import DeapsSettings, EncoderSettings, ModelSettings, TfcSetti
 from deaps.method_registry import PAPER_METHODS
 from deaps.methods import build_method
 from deaps.methods.interface import Method
-from deaps.sampling.batch import Batch
+from deaps.sampling.sampler import Batch
 from tests.deaps.sampling.made_batches import made_batch
 
 WORLD = 2

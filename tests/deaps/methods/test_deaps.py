@@ -8,12 +8,9 @@ import torch
 from torch import Tensor
 
 from deaps.config import DeapsSettings, ModelSettings
-from deaps.losses.covariance import covariance_loss
-from deaps.losses.gradual import Triplet, gradual_loss, gradual_mask
-from deaps.losses.static import static_loss
-from deaps.methods.byol import Byol
-from deaps.methods.deaps import Deaps
-from deaps.sampling.batch import Batch, Views
+from deaps.losses import Triplet, covariance_loss, gradual_loss, gradual_mask, static_loss
+from deaps.methods.deaps import Byol, Deaps
+from deaps.sampling.sampler import Batch, Views
 from storage.errors import DeapsError
 from tests.deaps.losses.test_gradual import reference_loss
 from tests.deaps.sampling.made_batches import made_batch

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from deaps.losses.gradual import Triplet, gradual_loss
-from deaps.methods.diagnostics import gradual_probes, projection_spread
+from deaps.losses import Triplet, gradual_loss
+from deaps.methods.deaps import gradual_probes, projection_spread
 
 GENERATOR = torch.Generator().manual_seed(0)
 BEFORE_S, AFTER_S = torch.full((6,), 20.0), torch.full((6,), 100.0)

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from deaps.config import ModelSettings
-from deaps.losses.mixing_up import mixing_up_loss
-from deaps.methods.mixing_up import MixingUp, mixing_share
-from deaps.sampling.batch import Views
+from deaps.losses import mixing_up_loss
+from deaps.methods.contrastive import MixingUp, mixing_share
+from deaps.sampling.sampler import Views
 from tests.deaps.sampling.made_batches import made_batch
 
 

@@ -13,15 +13,15 @@ from pydantic import BaseModel, ConfigDict
 from torch import Tensor, nn
 
 from deaps.config import ModelSettings
-from deaps.evaluation import Evaluation
+from deaps.evaluation.document import Evaluation
 from deaps.method_registry import METHODS, MethodEntry
 from deaps.methods import register_method
 from deaps.methods.interface import Method
+from deaps.models.encoder import Network
 from deaps.models.encoder_file import EncoderFileError, load_encoder
-from deaps.models.network import Network
 from deaps.report import write_report
 from deaps.report.outline import report_sections
-from deaps.sampling.batch import Batch, Views
+from deaps.sampling.sampler import Batch, Views
 from deaps.training.run_folder import Run, encoder_files, open_run, run_path
 from flows.config import ConfigError, Settings, load_settings, overridden
 from flows.experiment.plan import plan_experiment

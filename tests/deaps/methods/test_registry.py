@@ -16,11 +16,10 @@ from deaps.config import (
 )
 from deaps.method_registry import BYOL, DEAPS, PAPER_METHODS, TF_C, find_method
 from deaps.methods import build_method
-from deaps.methods.byol import Byol
-from deaps.methods.deaps import Deaps
-from deaps.methods.mixing_up import MixingUp
+from deaps.methods.contrastive import MixingUp
+from deaps.methods.deaps import Byol, Deaps
 from deaps.paper import LADDER, Rung
-from deaps.sampling.batch import Views
+from deaps.sampling.sampler import Views
 from deaps.training.run_folder import TrainingPlan
 from storage.errors import DeapsError
 

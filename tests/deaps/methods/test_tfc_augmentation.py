@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from deaps.methods.tfc_augmentation import Draws, augment_frequency, augment_time
-from deaps.sampling.batch import Views
+from deaps.methods.tfc import Draws, augment_frequency, augment_time
+from deaps.sampling.sampler import Views
 from tests.deaps.sampling.made_batches import made_batch
 
 BATCH = made_batch(Views.SINGLE, 20)

@@ -19,15 +19,12 @@ from deaps.config import (
     TrainingSettings,
 )
 from deaps.methods import build_method
-from deaps.methods.byol import Byol
-from deaps.methods.clocs import Clocs
-from deaps.methods.mixing_up import MixingUp, mixing_share
-from deaps.methods.pclr import Pclr
-from deaps.methods.tfc import Tfc
-from deaps.methods.tfc_augmentation import Draws, augment_frequency, augment_time
+from deaps.methods.contrastive import Clocs, MixingUp, Pclr, mixing_share
+from deaps.methods.deaps import Byol
+from deaps.methods.tfc import Draws, Tfc, augment_frequency, augment_time
 from deaps.models.encoder import Encoder
 from deaps.models.tfc_model import spectrum
-from deaps.sampling.batch import Batch, Views
+from deaps.sampling.sampler import Batch, Views
 from deaps.train import prepare, take_step
 from tests.deaps.losses import reference
 from tests.deaps.losses.test_clocs import reference as clocs_reference

@@ -11,8 +11,7 @@ import pytest
 from torch import nn
 
 from deaps.models.contract import CONTRACT_KEY, VECTOR_KEY, make_vector
-from deaps.models.encoder_file import read_about
-from deaps.models.hub import SHIPPED
+from deaps.models.encoder_file import SHIPPED, read_about
 from deaps.training.checkpoints import save_encoder
 
 

@@ -29,7 +29,9 @@ from deaps.models.contract import (
 )
 from deaps.models.encoder import Encoder
 from deaps.models.encoder_file import (
+    SHIPPED,
     EncoderFileError,
+    HubError,
     contract_of,
     encoder_bytes,
     load_encoder,
@@ -39,9 +41,7 @@ from deaps.models.encoder_file import (
     require_chain,
     require_chain_of_store,
 )
-from deaps.models.hub import SHIPPED, HubError
-from deaps.models.hub_folder import write_hub_folder
-from deaps.models.onnx_export import export_onnx
+from deaps.models.export import export_onnx, write_hub_folder
 from deaps.training.trained_on import TrainedOn
 from flows.cli import app
 from flows.config import load_settings

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from deaps.config import EncoderSettings
-from deaps.models.encoder import Encoder, attend, sine_cosine_positions
-from deaps.models.patch_norm import PatchBatchNorm
+from deaps.models.encoder import Encoder, PatchBatchNorm, attend, sine_cosine_positions
 
 WINDOWS = torch.randn(7, 1000, generator=torch.Generator().manual_seed(0))
 

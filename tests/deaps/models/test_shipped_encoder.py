@@ -9,9 +9,8 @@ import numpy as np
 import deaps
 from deaps.embed import embed_windows
 from deaps.models.encoder import Encoder
-from deaps.models.encoder_file import read_about
-from deaps.models.hub import SHIPPED
-from deaps.models.hub_folder import hub_config
+from deaps.models.encoder_file import SHIPPED, read_about
+from deaps.models.export import hub_config
 from storage.files import file_sha256
 from tests.edf_files import beats
 

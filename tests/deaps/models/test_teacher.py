@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from deaps.models.teacher import Teacher
+from deaps.models.heads import Teacher
 
 
 def made_student() -> tuple[nn.Module, nn.ModuleDict]:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deaps.config import BenchmarkSettings
-from deaps.probing.examples import Examples, Windows
-from deaps.probing.features import FeatureTable
-from deaps.probing.plan import Plan
+from deaps.evaluation.examples import Examples, Windows
+from deaps.evaluation.features import FeatureTable
+from deaps.evaluation.plan import Plan
 from storage.schema import RecordingRow, Sex
 from tests.storage.made_store import make_row, publish_rows, write_recording
 

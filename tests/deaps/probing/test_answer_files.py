@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deaps.probing.answer_files import answer_path, job_digest, read_answers, write_answers
-from deaps.probing.examples import Fold, Windows
-from deaps.probing.fold_job import FoldJob
-from deaps.probing.probes import Answers
+from deaps.evaluation.answers import FoldJob, answer_path, job_digest, read_answers, write_answers
+from deaps.evaluation.examples import Fold, Windows
+from deaps.evaluation.probes import Answers
 
 
 def _job() -> FoldJob:

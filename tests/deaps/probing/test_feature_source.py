@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from deaps.baselines import rr_features
 from deaps.config import EncoderSettings
-from deaps.floors.rr import rr_features
+from deaps.evaluation.features import FeatureSource
 from deaps.models.encoder import Encoder
 from deaps.models.encoder_file import load_encoder
-from deaps.probing.feature_source import FeatureSource
 from tests.edf_files import beats
 
 WINDOWS = np.random.default_rng(0).standard_normal((3, 1000)).astype(np.float32)

@@ -4,8 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deaps.probing.examples import Windows, average_windows
-from deaps.probing.features import FeatureFileError, has_features, read_features, write_features
+from deaps.evaluation.examples import Windows, average_windows
+from deaps.evaluation.features import FeatureFileError, has_features, read_features, write_features
 
 WINDOWS = Windows(
     np.array([7, 7, 2], np.int32), np.array([1, 0, 5], np.int32), np.array([70, 70, 20], np.uint64)

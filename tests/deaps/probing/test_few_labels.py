@@ -7,10 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from deaps.probing.examples import Examples
-from deaps.probing.few_labels import nested_draws
-from deaps.probing.labelled_windows import NotRunError
-from deaps.probing.split_guard import guarded
+from deaps.evaluation.examples import Examples, NotRunError, guarded
+from deaps.evaluation.plan import nested_draws
 from tests.deaps.probing.labelled_store import made_examples
 
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from deaps.probing.folds import few_labels, leave_one_subject_out, subject_folds
-from deaps.probing.labelled_windows import NotRunError
+from deaps.evaluation.examples import NotRunError, few_labels, leave_one_subject_out, subject_folds
 from tests.deaps.probing.labelled_store import made_examples
 
 SUBJECTS = [f"d/{name}" for name in "aabbccddee"]

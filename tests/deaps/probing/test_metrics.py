@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as reference
 
-from deaps.probing.metrics import (
+from deaps.evaluation.metrics import (
     accuracy,
     auroc,
     balanced_accuracy,

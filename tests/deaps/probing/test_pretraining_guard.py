@@ -9,10 +9,10 @@ import pytest
 
 from deaps import Encoder
 from deaps.config import BenchmarkSettings
-from deaps.evaluation import DatasetLabels
+from deaps.evaluation.document import DatasetLabels
+from deaps.evaluation.guards import guard_plans
+from deaps.evaluation.plan import Plan, plan_benchmarks
 from deaps.models.encoder_file import read_about, read_contract
-from deaps.probing.plan import Plan, plan_benchmarks
-from deaps.probing.pretraining_guard import guard_plans
 from deaps.train import train_run
 from deaps.training.run_folder import Run, create_run, encoder_files, open_run
 from deaps.training.trained_on import (

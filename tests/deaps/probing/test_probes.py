@@ -11,8 +11,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from deaps.config import BenchmarkSettings
-from deaps.probing.metrics import auroc
-from deaps.probing.probes import PROBES, svc_class
+from deaps.evaluation.metrics import auroc
+from deaps.evaluation.probes import PROBES, svc_class
 
 PLAIN = {
     "svc": lambda: SVC(C=1, gamma="scale"),

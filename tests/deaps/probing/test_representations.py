@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deaps.experiment import Experiment, FinishedRun
-from deaps.probing import representations
-from deaps.probing.examples import Windows
-from deaps.probing.representations import representation_records, run_files
+from deaps.evaluation import representations
+from deaps.evaluation.examples import Windows
+from deaps.evaluation.representations import (
+    Experiment,
+    FinishedRun,
+    representation_records,
+    run_files,
+)
 from storage.errors import DeapsError
 from tests.deaps.probing.outcomes.test_judging import trained
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from deaps.probing.examples import Fold
-from deaps.probing.split_guard import LeakError, guarded, without_copies_of_tested
+from deaps.evaluation.examples import Fold, LeakError, guarded, without_copies_of_tested
 from tests.deaps.probing.labelled_store import made_examples
 
 FOLD = Fold("f", np.array([0, 1]), np.array([2, 3]))

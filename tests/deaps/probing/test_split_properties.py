@@ -7,9 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deaps.probing.examples import Fold
-from deaps.probing.folds import leave_one_subject_out, subject_folds
-from deaps.probing.split_guard import LeakError, guarded
+from deaps.evaluation.examples import Fold, LeakError, guarded, leave_one_subject_out, subject_folds
 from tests.deaps.probing.labelled_store import made_examples
 
 PEOPLE = st.lists(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deaps.evaluation import Evaluation
+from deaps.evaluation.document import Evaluation
 from deaps.report import write_report
 from deaps.report.outline import report_sections
 from deaps.report.parts import Section

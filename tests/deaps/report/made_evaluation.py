@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from deaps.evaluation import (
+from deaps.evaluation.document import (
     Ablation,
     AblationRow,
     BenchmarkFacts,

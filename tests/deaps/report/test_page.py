@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deaps.evaluation import Evaluation, read_evaluation, write_evaluation
+from deaps.evaluation.document import Evaluation, read_evaluation, write_evaluation
 from deaps.report import write_report
 from deaps.report.page import script_json
 from tests.deaps.report.made_evaluation import ABSENT, LABELS, NOT_RUN

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from deaps.evaluation import BenchmarkRecord, Evaluation, Provenance
+from deaps.evaluation.document import BenchmarkRecord, Evaluation, Provenance
 from deaps.report.columns import METRIC_TITLES
 from deaps.report.outline import report_sections
 from deaps.report.parts import Bullets, Figure, Map, Matrices, Notice, Paragraph, Section, Table

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deaps.evaluation import Evaluation, NightEvent, NightPage, NightStage, QualityGrades
+from deaps.evaluation.document import Evaluation, NightEvent, NightPage, NightStage, QualityGrades
 from deaps.exhibits.nights import example_nights, night_page, scored_dataset
 from deaps.report.figures.recordings.night_page import night_page_plot
 from deaps.report.outline import report_sections

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from deaps.evaluation import Representation
+from deaps.evaluation.document import Representation
 from deaps.report.theme import DARK, LIGHT, N_SERIES, series_styles
 
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deaps.sampling.batch import Batch, Views
+from deaps.sampling.sampler import Batch, Views
 
 
 def made_windows(subjects: Tensor, views: int) -> Tensor:

@@ -11,9 +11,8 @@ import pytest
 import torch
 
 from deaps.config import SamplingSettings
-from deaps.sampling.batch import Batch, Views
 from deaps.sampling.loader import BatchLoader
-from deaps.sampling.sampler import Sampler, open_sampler
+from deaps.sampling.sampler import Batch, Sampler, Views, open_sampler
 from storage import WindowStore
 from storage.errors import DeapsError
 from storage.windows import WindowFileError

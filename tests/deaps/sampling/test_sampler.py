@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from deaps.config import SamplingSettings
-from deaps.sampling.batch import Views
-from deaps.sampling.sampler import Draw, Sampler
+from deaps.sampling.sampler import Draw, Sampler, Views
 from tests.deaps.sampling.made_visits import pool_of, two_visits, whole
 
 SETTINGS = SamplingSettings(triplet_span_s=60)

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-import deaps.sampling.triplet_index
+import deaps.sampling.window_pool
 from deaps.config import SamplingSettings
-from deaps.sampling.batch import Views
-from deaps.sampling.sampler import Sampler, open_sampler
+from deaps.sampling.sampler import Sampler, Views, open_sampler
 from deaps.sampling.window_pool import NotEnoughDataError, WindowPool, load_pool
 from storage import open_index
 from storage.errors import DeapsError
@@ -103,9 +102,9 @@ def test_anchors_do_not_depend_on_how_many_are_looked_at_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pool = pool_of(two_visits(5))
-    whole_pool = deaps.sampling.triplet_index.find_anchors(pool, 6, between=1, apart=3)
-    monkeypatch.setattr(deaps.sampling.triplet_index, "_CHUNK", 70)
-    in_chunks = deaps.sampling.triplet_index.find_anchors(pool, 6, between=1, apart=3)
+    whole_pool = deaps.sampling.window_pool.find_anchors(pool, 6, between=1, apart=3)
+    monkeypatch.setattr(deaps.sampling.window_pool, "_CHUNK", 70)
+    in_chunks = deaps.sampling.window_pool.find_anchors(pool, 6, between=1, apart=3)
     assert np.array_equal(whole_pool.positions, in_chunks.positions)
     assert np.array_equal(whole_pool.offsets, in_chunks.offsets)
 

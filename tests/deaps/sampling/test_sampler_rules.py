@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deaps.config import SamplingSettings
-from deaps.sampling.batch import Views
-from deaps.sampling.sampler import Draw, Sampler
+from deaps.sampling.sampler import Draw, Sampler, Views
 from deaps.sampling.window_pool import NotEnoughDataError
 from tests.deaps.sampling.made_visits import Visit, pool_of
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deaps.sampling import triplet_index
-from deaps.sampling.triplet_index import find_anchors
-from deaps.sampling.window_pool import WindowPool
+from deaps.sampling import window_pool
+from deaps.sampling.window_pool import WindowPool, find_anchors
 from tests.deaps.sampling.made_visits import Visit, pool_of, whole
 
 RNG = np.random.default_rng(0)
@@ -41,7 +40,7 @@ def by_loop(pool: WindowPool, steps: int, between: int, apart: int | None) -> li
 def test_anchors_are_those_of_a_loop_whatever_the_chunks(
     monkeypatch: pytest.MonkeyPatch, chunk: int, steps: int, between: int, apart: int | None
 ) -> None:
-    monkeypatch.setattr(triplet_index, "_CHUNK", chunk)
+    monkeypatch.setattr(window_pool, "_CHUNK", chunk)
     anchors = find_anchors(POOL, steps, between=between, apart=apart)
     split = np.split(anchors.positions, anchors.offsets[1:-1])
     expected = by_loop(POOL, steps, between, apart)

@@ -10,10 +10,9 @@ import torch
 
 import deaps.train
 from deaps.train import TrainingStoppedError, train_run
-from deaps.training import precision
-from deaps.training.device import autocast_type
+from deaps.training import device
+from deaps.training.device import Precision, autocast_type, cpu_has_bfloat16, settle_precision
 from deaps.training.metrics import read_metrics
-from deaps.training.precision import Precision, cpu_has_bfloat16, settle_precision
 from deaps.training.run_folder import create_run
 from flows.config import load_settings
 from flows.experiment.plan import training_plan
@@ -40,7 +39,7 @@ def test_without_cpuinfo_there_is_no_bfloat16(tmp_path: Path) -> None:
 def test_auto_is_settled_in_the_plan_and_so_in_the_runs_name(
     monkeypatch: pytest.MonkeyPatch, native: bool, expected: str
 ) -> None:
-    monkeypatch.setattr(precision, "cpu_has_bfloat16", lambda: native)
+    monkeypatch.setattr(device, "cpu_has_bfloat16", lambda: native)
     plan = training_plan(load_settings(overrides=["execution.device=cpu"]), "deaps")
     assert plan.training.precision == expected
 
@@ -63,12 +62,12 @@ def test_a_run_goes_on_in_the_precision_that_was_settled_when_it_was_created(
         return used[-1]
 
     monkeypatch.setattr(deaps.train, "autocast_type", noted)
-    monkeypatch.setattr(precision, "cpu_has_bfloat16", lambda: True)
+    monkeypatch.setattr(device, "cpu_has_bfloat16", lambda: True)
     plan = training_plan(load_settings(overrides=overrides), "clocs")
     run = create_run(make_training_store(tmp_path, subjects=2), plan)
     with pytest.raises(TrainingStoppedError):
         train_run(run.folder, device="cpu", stop=lambda: True)
-    monkeypatch.setattr(precision, "cpu_has_bfloat16", lambda: False)
+    monkeypatch.setattr(device, "cpu_has_bfloat16", lambda: False)
     train_run(run.folder, device="cpu")
     assert run.finished
     assert set(used) == {torch.bfloat16}

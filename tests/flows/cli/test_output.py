@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from deaps.evaluation import write_evaluation
+from deaps.evaluation.document import write_evaluation
 from flows.cli import app
 from flows.cli.output import needed_width, print_table, write_rows
 from flows.ingest.summary import Summary, render

@@ -23,7 +23,7 @@ from typer.testing import CliRunner, Result
 from deaps import Encoder
 from deaps.embed import embed_windows
 from deaps.embedding_file import read_about
-from deaps.models.hub import SHIPPED
+from deaps.models.encoder_file import SHIPPED
 from deaps.train import train_run
 from deaps.training.device import DeviceError, autocast_type, available_devices, choose_device
 from deaps.training.metrics import read_metrics

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from deaps.data_part import NoSuchPartError
+from deaps.config import NoSuchPartError
 from deaps.training.run_folder import Run
 from deaps.training.trained_on import planned_training
 from flows import pipeline

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from typer.testing import CliRunner
 
-from deaps.evaluation import Evaluation
+from deaps.evaluation.document import Evaluation
 from flows.cli import app
 from flows.experiment.earlier import with_change
 from flows.experiment.folder import keep_evaluation, result_rows

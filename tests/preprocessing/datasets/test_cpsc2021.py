@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import wfdb
 
+from preprocessing.chain import label_windows
 from preprocessing.datasets import DATASETS
-from preprocessing.recording import label_windows
 from tests.flows.inline import ask, run, settings_for
 from tests.preprocessing.datasets.reading import read, two_leads
 from tests.wfdb_files import write_record

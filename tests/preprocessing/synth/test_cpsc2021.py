@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import wfdb
 
+from preprocessing.chain import label_windows
 from preprocessing.config import SynthSettings
 from preprocessing.datasets import DATASETS as READERS
-from preprocessing.recording import label_windows
 from preprocessing.synth import DATASETS
 from preprocessing.synth.cpsc2021 import Diagnosis, kind_of, people, segments_of
 

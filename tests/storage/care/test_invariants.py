@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from deaps.probing.representations import FLOORS_FOLDER
+from deaps.evaluation.representations import FLOORS_FOLDER
 from storage import RecordingRow, Snapshot
 from storage.files import file_sha256, write_digests
 from storage.invariants import deep_findings

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
-from deaps.evaluation import NightPage
+from deaps.evaluation.document import NightPage
 from deaps.report.figures.drawing import limits, name_above, pixel_axes, text_width
 from deaps.report.figures.quality_bars import quality_sign
 from deaps.report.svg import inline_svg

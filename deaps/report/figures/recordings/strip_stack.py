@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from deaps.evaluation import Strip
+from deaps.evaluation.document import Strip
 from deaps.report.figures.drawing import pixel_axes
 from deaps.report.figures.recordings.strips import draw_paper, strip_range
 from deaps.report.svg import FONT_SIZE

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deaps.evaluation import Strip
+from deaps.evaluation.document import Strip
 from deaps.report.figures.drawing import bare_axes
 from deaps.report.svg import inline_svg
 from deaps.report.theme import ECG_COARSE, ECG_FINE, INK

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deaps.evaluation import BenchmarkFacts, BenchmarkRecord, Evaluation, Representation
+from deaps.evaluation.document import BenchmarkFacts, BenchmarkRecord, Evaluation, Representation
 from deaps.paper import CLASS_COLUMNS_NOTE, FIGURE_NOTES, YARDSTICKS, paper_figure
 from deaps.report.cells import NOT_RUN, UNDEFINED, paper_cell, score_cell
 from deaps.report.columns import MetricColumn, metric_columns

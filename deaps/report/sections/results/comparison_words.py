@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from deaps.evaluation import (
+from deaps.evaluation.document import (
     BenchmarkRecord,
     ComparisonFamily,
     Difference,

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deaps.evaluation import BenchmarkRecord, Evaluation, Representation, RepresentationRole, Score
+from deaps.evaluation.document import (
+    BenchmarkRecord,
+    Evaluation,
+    Representation,
+    RepresentationRole,
+    Score,
+)
 from deaps.method_registry import DEAPS
 from deaps.paper import CLAIM_NOTE, FIGURE_NOTES
 from deaps.report.cells import UNDEFINED, accuracy_cell, paper_cell

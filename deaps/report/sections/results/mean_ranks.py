@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deaps.evaluation import Evaluation, Ranks
+from deaps.evaluation.document import Evaluation, Ranks
 from deaps.report.columns import METRIC_TITLES
 from deaps.report.figures.mean_ranks import RankRow, rank_plot
 from deaps.report.parts import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deaps.evaluation import BenchmarkRecord, Evaluation, ProbeOutcome, Score
+from deaps.evaluation.document import BenchmarkRecord, Evaluation, ProbeOutcome, Score
 from deaps.report.cells import UNDEFINED, score_cell
 from deaps.report.columns import METRIC_TITLES
 from deaps.report.parts import Body, Cell, ColumnGroup, Part, Row, Table

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from deaps.benchmarks.interface import Benchmark
-from deaps.evaluation import CurvePoint, Difference
-from deaps.probing.examples import Examples, Fold
-from deaps.probing.outcomes.contest import Contestant, Family
-from deaps.probing.outcomes.curves import FewLabelFigures, few_label_figures
-from deaps.probing.plan import Plan
-from deaps.probing.probes import PROBES, Answers
-from deaps.probing.statistics.bootstrap import label_luck
+from deaps.evaluation.comparisons import Contestant, Family
+from deaps.evaluation.curves import FewLabelFigures, few_label_figures
+from deaps.evaluation.document import CurvePoint, Difference
+from deaps.evaluation.examples import Examples, Fold
+from deaps.evaluation.intervals import label_luck
+from deaps.evaluation.plan import Plan
+from deaps.evaluation.probes import PROBES, Answers
 from tests.deaps.probing.outcomes.test_figures import ThreeClasses, TwoClasses, answers, plan_of
 from tests.deaps.probing.test_few_labels import both_rhythms, one_class_each
 

@@ -11,13 +11,12 @@ from sklearn.metrics import balanced_accuracy_score, f1_score, roc_auc_score
 
 from deaps.benchmarks.interface import Benchmark
 from deaps.config import BenchmarkSettings
-from deaps.evaluation import BenchmarkFacts, RepresentationRole, Score
-from deaps.probing.examples import Examples, Fold
-from deaps.probing.few_labels import nested_draws
-from deaps.probing.outcomes.contest import Contestant, Family
-from deaps.probing.outcomes.figures import BenchmarkFigures
-from deaps.probing.plan import Plan, majority_accuracy
-from deaps.probing.probes import Answers
+from deaps.evaluation.comparisons import Contestant, Family
+from deaps.evaluation.document import BenchmarkFacts, RepresentationRole, Score
+from deaps.evaluation.examples import Examples, Fold
+from deaps.evaluation.outcomes import BenchmarkFigures
+from deaps.evaluation.plan import Plan, majority_accuracy, nested_draws
+from deaps.evaluation.probes import Answers
 from tests.deaps.probing.labelled_store import made_examples
 
 RNG = np.random.default_rng(0)

@@ -10,11 +10,11 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from deaps.config import ModelSettings, SamplingSettings, TrainingSettings
-from deaps.evaluation import Ablation, AblationRow
-from deaps.experiment import Experiment, Trained
-from deaps.probing.answers import AnswerKey, AnswersByKey
-from deaps.probing.outcomes.judging import Judge, ranks
-from deaps.probing.probes import Answers
+from deaps.evaluation.answers import AnswerKey, AnswersByKey
+from deaps.evaluation.document import Ablation, AblationRow
+from deaps.evaluation.outcomes import Judge, ranks
+from deaps.evaluation.probes import Answers
+from deaps.evaluation.representations import Experiment, Trained
 from deaps.training.run_folder import TrainingPlan
 from tests.deaps.probing.outcomes.test_curves import PLAN as CURVE_PLAN
 from tests.deaps.probing.outcomes.test_curves import run as curve_run

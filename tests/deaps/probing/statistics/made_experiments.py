@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from deaps.probing.statistics.auroc import Auroc
-from deaps.probing.statistics.bootstrap import Method
-from deaps.probing.statistics.comparison import Comparison, compare
-from deaps.probing.statistics.tally import Means
+from deaps.evaluation.comparisons import Comparison, compare
+from deaps.evaluation.intervals import Method
+from deaps.evaluation.metrics import Auroc, Means
 
 SEED_DEVIATION = 4.0
 """In points of AUROC: what two seeds of one method were seen to differ by was 5 to 8."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deaps.probing.statistics.average_ranks import average_ranks, critical_difference
+from deaps.evaluation.comparisons import average_ranks, critical_difference
 
 
 def test_the_highest_figure_ranks_first_and_equal_ones_share() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deaps.probing.statistics.auroc import Auroc
-from deaps.probing.statistics.bootstrap import (
+from deaps.evaluation.comparisons import Comparison, compare
+from deaps.evaluation.intervals import (
     Method,
     Scope,
     draw_figures,
@@ -18,8 +18,7 @@ from deaps.probing.statistics.bootstrap import (
     own_variance,
     subject_weights,
 )
-from deaps.probing.statistics.comparison import Comparison, compare
-from deaps.probing.statistics.tally import Means
+from deaps.evaluation.metrics import Auroc, Means
 from tests.deaps.probing.statistics.made_experiments import Design, methods_of
 
 RNG = np.random.default_rng(0)

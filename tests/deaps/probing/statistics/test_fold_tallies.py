@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deaps.probing.examples import Fold
-from deaps.probing.metrics import auroc
-from deaps.probing.probes import Answers
-from deaps.probing.statistics.bootstrap import Method
-from deaps.probing.statistics.comparison import compare
-from deaps.probing.statistics.fold_tallies import subjects_tested, tally_folds
+from deaps.evaluation.comparisons import compare
+from deaps.evaluation.examples import Fold
+from deaps.evaluation.intervals import Method
+from deaps.evaluation.metrics import auroc
+from deaps.evaluation.outcomes import subjects_tested, tally_folds
+from deaps.evaluation.probes import Answers
 from tests.deaps.probing.labelled_store import made_examples
 
 RNG = np.random.default_rng(0)

@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from deaps.probing.statistics.bootstrap import (
+from deaps.evaluation.comparisons import Difference, differences_to
+from deaps.evaluation.intervals import (
     DrawnFigure,
     Method,
     Scope,
@@ -16,8 +17,7 @@ from deaps.probing.statistics.bootstrap import (
     label_luck,
     with_label_draws,
 )
-from deaps.probing.statistics.comparison import Difference, differences_to
-from deaps.probing.statistics.tally import Averaged, Means
+from deaps.evaluation.metrics import Averaged, Means
 from tests.deaps.probing.statistics.made_experiments import Design
 
 DRAW_DEVIATION = 8.0

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from deaps.probing.metrics import accuracy, auroc, mean_f1
-from deaps.probing.statistics.auroc import Auroc
-from deaps.probing.statistics.sign_flips import (
+from deaps.evaluation.intervals import (
     EXACT_UP_TO,
     all_patterns,
     drawn_patterns,
@@ -18,7 +16,7 @@ from deaps.probing.statistics.sign_flips import (
     sign_flip_test,
     smallest_p,
 )
-from deaps.probing.statistics.tally import Averaged, Confusions, Means
+from deaps.evaluation.metrics import Auroc, Averaged, Confusions, Means, accuracy, auroc, mean_f1
 
 RNG = np.random.default_rng(0)
 N = 7

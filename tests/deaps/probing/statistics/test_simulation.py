@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deaps.probing.statistics.comparison import compare
+from deaps.evaluation.comparisons import compare
 from tests.deaps.probing.statistics.made_experiments import (
     ONE_DEVIATION,
     Design,

@@ -8,10 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from deaps.probing import metrics
-from deaps.probing.statistics import auroc
-from deaps.probing.statistics.auroc import Auroc, count_wins
-from deaps.probing.statistics.tally import Averaged, Confusions, Means, Tally
+from deaps.evaluation import metrics
+from deaps.evaluation.metrics import Auroc, Averaged, Confusions, Means, Tally, count_wins
 
 RNG = np.random.default_rng(0)
 N, M = 9, 200
@@ -88,7 +86,7 @@ def test_auroc_of_many_subjects_with_few_examples_is_the_same_without_the_table(
     labels, scores = RNG.integers(0, 2, n + 50), np.round(RNG.standard_normal(n + 50), 1)
     tally = Auroc(labels, scores, subject, n)
     weights = RNG.multinomial(n, np.full(n, 1 / n), size=30).astype(float)
-    monkeypatch.setattr(auroc, "_CELLS_AT_ONCE", 1000)  # some draws at a time
+    monkeypatch.setattr(metrics, "_CELLS_AT_ONCE", 1000)  # some draws at a time
     values = tally.values(weights)
     assert "wins" not in vars(tally)
     won = ((weights @ tally.wins) * weights).sum(axis=1)

@@ -1,0 +1,1 @@
+"""Evaluation: classifiers on frozen features, on guarded splits, scored and compared."""

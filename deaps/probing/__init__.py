@@ -1,1 +1,0 @@
-"""Probing: fit classifiers on frozen features, on guarded splits, and score them."""

@@ -1,1 +1,0 @@
-"""From the probes' answers to what an evaluation records: figures, differences, curves, ranks."""
