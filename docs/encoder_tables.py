@@ -38,7 +38,7 @@ from docs.marked_tables import (
     with_tables,
 )
 from flows.config import load_settings
-from flows.experiment.evaluation_inputs import EvaluationInputs, dataset_labels, read_inputs
+from flows.experiment.inputs import EvaluationInputs, dataset_labels, read_inputs
 from flows.experiment.state import load_state
 from storage.errors import DeapsError
 from storage.snapshot import open_index

@@ -26,22 +26,22 @@ from deaps.exhibits.collection import ExhibitMaker
 from deaps.exhibits.gradual_use import gradual_uses
 from deaps.training.device import choose_device
 from flows.config import Settings
-from flows.experiment.earlier import with_change
-from flows.experiment.evaluation_inputs import EvaluationInputs, dataset_labels, read_inputs
-from flows.experiment.feature_jobs import WindowSource, fill_files
-from flows.experiment.fold_jobs import run_folds
-from flows.experiment.folder import keep_evaluation
-from flows.experiment.page import write_page
+from flows.experiment.inputs import EvaluationInputs, dataset_labels, read_inputs
+from flows.experiment.jobs import WindowSource, fill_files, run_folds
 from flows.experiment.provenance import Stopwatch, provenance
-from flows.experiment.state import ExperimentState, load_state
-from flows.monitoring.event_log import EventLog
-from flows.monitoring.stage_events import log_publication
+from flows.experiment.state import (
+    ExperimentState,
+    keep_evaluation,
+    load_state,
+    with_change,
+    write_page,
+)
+from flows.monitoring.event_log import EventLog, log_publication
 from flows.report import link_report
-from flows.runtime.artifacts import leave_table
 from flows.runtime.dask_pool import worker_pool
 from flows.runtime.flow_start import command_line, is_stage, stages_before, start_flow
 from flows.runtime.orchestration import opaque, stage_task
-from flows.runtime.progress import StageProgress
+from flows.runtime.progress import StageProgress, leave_table
 from storage.publish import republish
 from storage.snapshot import open_index
 from storage.window_store import WindowStore, raise_open_file_limit

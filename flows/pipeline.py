@@ -18,8 +18,7 @@ from flows.experiment.provenance import Stopwatch
 from flows.experiment.state import load_state
 from flows.ingest.demo_data import ensure_demo_data
 from flows.ingest.scan import scan
-from flows.monitoring.event_log import EventLog
-from flows.monitoring.stage_events import log_unchanged
+from flows.monitoring.event_log import EventLog, log_unchanged
 from flows.placement import embed_runs, train_runs
 from flows.report import link_report, report
 from flows.runtime.dask_pool import keeping_workers
@@ -124,7 +123,7 @@ def train_experiment(settings: Settings, parameters: StageParameters) -> dict[st
     """
     failures: dict[str, str] = {}
     if load_state(settings).missing:
-        from flows.experiment.benchmark_check import check_experiment
+        from flows.experiment.inputs import check_experiment
 
         check_experiment(settings)
     else:

@@ -17,14 +17,14 @@ from pathlib import Path
 
 from deaps.training.run_folder import Run
 from flows.config import ExecutionSettings, Settings
-from flows.experiment.run_address import address_of
+from flows.experiment.jobs import address_of
 from flows.experiment.state import load_state
 from flows.runtime.console import say
+from flows.runtime.dask_pool import warn_of_locks
 from flows.runtime.flow_start import StageParameters, hand_over
 from flows.runtime.gpu_pool import PoolError, PoolJob, live_workers, own_pool, pool_of, run_in_pool
 from flows.runtime.orchestration import call_stage, in_flow, is_server_gone, named, skip_stage
 from flows.runtime.server_address import named_server
-from flows.runtime.shared_store import warn_of_locks
 from storage.errors import DeapsError
 
 TRAIN_DEPLOYMENT = "deaps-train/run"
@@ -140,7 +140,7 @@ def embed_runs(settings: Settings, parameters: StageParameters) -> None:
     if state.evaluated:
         skip_stage("deaps-embed", f"evaluation {state.name} is complete")
         return
-    from flows.embed import embed, missing_by_run
+    from flows.features import embed, missing_by_run
 
     pool = find_pool(settings.execution, EMBED_DEPLOYMENT)
     if pool is None:

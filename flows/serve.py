@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.config import RefreshSettings
-from flows.deployments import Deployment, deployments
-from flows.runtime.lifeline import tied_command
+from flows.deploy import Deployment, deployments
+from flows.report import serving_reports
+from flows.runtime.gpu_pool import ensure_automation
 from flows.runtime.local_server import HOST, server_environment
 from flows.runtime.prefect_server import ServerError, end_stray_servers, note_server, require_server
-from flows.runtime.report_server import serving_reports
+from flows.runtime.processes import tied_command
 from flows.runtime.server_address import (
     AUTH_VARIABLE,
     URL_VARIABLE,
@@ -33,7 +34,6 @@ from flows.runtime.server_address import (
     publish_server,
     registered_serve,
 )
-from flows.runtime.silent_runs import ensure_automation
 
 if TYPE_CHECKING:
     from prefect.deployments.runner import RunnerDeployment

@@ -17,18 +17,15 @@ from deaps.method_registry import DEAPS
 from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import Run, TrainingPlan, create_run, open_run
 from flows.config import ExecutionSettings, Settings
+from flows.experiment.jobs import RunAddress, settings_at
 from flows.experiment.plan import seeded_plans
-from flows.experiment.run_address import RunAddress, settings_at
-from flows.monitoring.event_log import EventLog
-from flows.monitoring.loss_curve import curve_page
-from flows.monitoring.run_status import last_row
-from flows.monitoring.stage_events import log_publication, training_facts
-from flows.runtime.artifacts import leave_text
+from flows.monitoring.event_log import EventLog, log_publication, training_facts
+from flows.monitoring.status import curve_page, last_row
 from flows.runtime.console import say
 from flows.runtime.flow_start import start_flow
-from flows.runtime.interrupt import stopped_with_us, stopping_after_a_step
 from flows.runtime.orchestration import opaque, stage_task
-from flows.runtime.progress import StageProgress
+from flows.runtime.processes import stopped_with_us, stopping_after_a_step
+from flows.runtime.progress import StageProgress, leave_text
 from flows.runtime.slurm import train_by_slurm
 from storage.errors import DeapsError
 from storage.files import RUNS_FOLDER
@@ -71,7 +68,7 @@ def train_plans(settings: Settings, plans: Sequence[TrainingPlan]) -> list[str]:
     """
     runs = [create_run(settings.store.root, plan) for plan in plans]
     if not all(run.finished for run in runs):
-        from flows.experiment.benchmark_check import warn_of_refusals
+        from flows.experiment.inputs import warn_of_refusals
 
         warn_of_refusals(settings, {plan.method: plan for plan in plans})
     at_once = trainings_at_once(settings.execution, len(runs))

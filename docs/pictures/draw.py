@@ -23,7 +23,7 @@ from deaps.report.page import html_page
 from deaps.report.parts import Figure, Panel, Section, numbered
 from deaps.report.sections.strips import PAPER_LINES
 from flows.config import load_settings
-from flows.experiment.page import find_evaluation
+from flows.experiment.state import find_evaluation
 from flows.show import show
 from storage.errors import DeapsError
 from storage.schema import FS, WINDOW_S, Quality

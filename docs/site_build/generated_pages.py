@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from docs.site_build.command_pages import commands_markdown
-from flows.settings_table import settings_markdown
+from flows.cli.reference import settings_markdown
 from storage.index.columns import schema_markdown
 
 _CONFIGURATION = """# Configuration

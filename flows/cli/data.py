@@ -121,7 +121,7 @@ def synth(
     """
     settings = settings_from(preset, config, overrides)
     from flows.runtime.dask_pool import local_workers
-    from flows.runtime.interrupt import stop_at_once
+    from flows.runtime.processes import stop_at_once
     from flows.runtime.progress import StageProgress
     from preprocessing.synth import write_cohort
 
@@ -215,7 +215,7 @@ def preprocess(
         _print_up_to_date(settings, scanned)
     elif _takes_seconds(settings, scanned):
         from flows.ingest.refresh import refresh_store
-        from flows.runtime.interrupt import stop_at_once
+        from flows.runtime.processes import stop_at_once
 
         with stop_at_once():
             refresh_store(settings, scanned, only=only or (), verify=verify)
@@ -274,8 +274,7 @@ def _print_dataset(dataset: DatasetScan, tables: CohortTables | None, *, verbose
 
 
 def _print_up_to_date(settings: Settings, scanned: Scan) -> None:
-    from flows.monitoring.event_log import EventLog
-    from flows.monitoring.stage_events import log_unchanged
+    from flows.monitoring.event_log import EventLog, log_unchanged
 
     n_recordings = sum(len(dataset.recordings) for dataset in scanned.datasets)
     counted = "1 recording is" if n_recordings == 1 else f"{n_recordings:,} recordings are"

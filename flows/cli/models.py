@@ -91,7 +91,7 @@ def embed(
     """
     settings = settings_from(preset, config, overrides)
     from deaps.training.device import keep_freed_memory
-    from flows.embed_source import default_out, embed_source
+    from flows.embed import default_out, embed_source
 
     keep_freed_memory()
     done = embed_source(

@@ -133,7 +133,7 @@ def flow_context(settings: Settings, scan: Scan | None = None) -> Iterator[None]
     """
     echo("loading Prefect ...", err=True)
     from flows.runtime.flow_start import hand_over
-    from flows.runtime.interrupt import stop_at_once
+    from flows.runtime.processes import stop_at_once
 
     with stop_at_once(), hand_over(settings, scan):
         yield

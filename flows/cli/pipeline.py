@@ -36,7 +36,7 @@ def run(
 
     settings = settings_from(preset, config, overrides)
     if preset == "demo":
-        from flows.runtime.interrupt import stop_at_once
+        from flows.runtime.processes import stop_at_once
 
         with stop_at_once():
             if ensure_demo_data(settings):
@@ -66,8 +66,7 @@ def evaluate(
 
     Example: deaps evaluate --preset open
     """
-    from flows.experiment.page import write_page
-    from flows.experiment.state import load_state
+    from flows.experiment.state import load_state, write_page
 
     settings = settings_from(preset, config, overrides)
     state = load_state(settings)
@@ -97,7 +96,7 @@ def report(
 
     Example: deaps report --preset open
     """
-    from flows.experiment.page import find_evaluation, rewrite_page
+    from flows.experiment.state import find_evaluation, rewrite_page
 
     settings = settings_from(preset, config, overrides)
     _print_report(rewrite_page(find_evaluation(settings.store.root, name)))

@@ -130,7 +130,7 @@ def trace(
     Example: deaps trace newest afib-transfer/deaps/accuracy
     """
     from flows.cli.output import write_rows
-    from flows.experiment.lineage import trace_figure, trace_window
+    from flows.experiment.provenance import trace_figure, trace_window
 
     root = settings_from(preset, config, overrides).store.root
     if figure is None:
@@ -191,7 +191,7 @@ def doctor(
 
     settings = settings_from(preset, config, overrides)
     if deep:
-        from flows.ingest.deep_check import check_deeply
+        from flows.ingest.summary import check_deeply
 
         findings = list(check_deeply(settings))
     else:
@@ -257,12 +257,12 @@ def status(
     if not root.is_dir():
         stop(f"no store at {root}; run deaps preprocess, or name another with --set store.root=")
     from flows.cli.output import write_parquet
-    from flows.cli.status_screen import as_json, as_rows, render
+    from flows.cli.status import as_json, as_rows, render
     from flows.monitoring.status import store_status
     from flows.runtime.console import console
 
     if watch:
-        from flows.cli.status_watch import watch as watch_store
+        from flows.cli.status import watch as watch_store
 
         watch_store(root, console())
         return

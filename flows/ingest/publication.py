@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from flows.config import Settings
+from flows.ingest.recording import Rescoring
 from flows.ingest.scan import DatasetScan, Scan
-from flows.ingest.scoring import Rescoring
 from preprocessing.plausibility import reading_memory
 from preprocessing.recording import CohortTables, Facts, FoundRecording
 from storage.files import SYNTHETIC_NAME

@@ -13,19 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.config import ExecutionSettings, Settings
-from flows.ingest.job import Job
 from flows.ingest.publication import publish_scan
-from flows.ingest.recording import ChunkResult, preprocess_chunk
+from flows.ingest.recording import ChunkResult, Job, Rescoring, preprocess_chunk, rescore
 from flows.ingest.scan import Scan, scan
-from flows.ingest.scoring import Rescoring, rescore
 from flows.ingest.summary import dataset_rows, problem_rows, summarise
-from flows.monitoring.event_log import EventLog
-from flows.monitoring.stage_events import PREPROCESS, log_publication, log_recordings, log_scan
-from flows.runtime.artifacts import leave_table
+from flows.monitoring.event_log import (
+    PREPROCESS,
+    EventLog,
+    log_publication,
+    log_recordings,
+    log_scan,
+)
 from flows.runtime.console import say
-from flows.runtime.dask_pool import worker_pool
+from flows.runtime.dask_pool import warn_of_locks, worker_pool
 from flows.runtime.orchestration import in_flow, opaque, stage_task
-from flows.runtime.shared_store import warn_of_locks
+from flows.runtime.progress import leave_table
 from preprocessing.recording import FoundRecording
 from storage.files import IN_PROCESS_MARK
 from storage.index.published import RecordingKey

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flows.config import ConfigError, Settings, describe_data_roots
-from flows.ingest.job import Job, printable, stat_source
+from flows.ingest.recording import Job, printable, stat_source
 from preprocessing.channels import ECG_ALIASES, NO_CHANNEL
 from preprocessing.cohort import check_column_name
 from preprocessing.config import SCORING_VERSION, TABLES_VERSION, changed_versions

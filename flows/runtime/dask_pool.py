@@ -7,17 +7,20 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.runtime.console import say
 from flows.runtime.slurm import slurm_workers
 from storage.errors import DeapsError
+from storage.locks import lock_problem
 from storage.packages import has_package
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
 
     from flows.config import ExecutionSettings
+
 
 _PATIENCE_S = "20s"
 _STARTS = 3
@@ -184,3 +187,16 @@ def _say_address(client: Client) -> None:
     if not has_package("bokeh"):
         return  # Dask then has no pages; the extra `dashboard` brings them
     say(f"Dask's pages: {client.dashboard_link}")
+
+
+_said: set[Path] = set()
+"""Stores that this process has warned of."""
+
+
+def warn_of_locks(store: Path) -> None:
+    """Say once if the locks of a store's file system do not reach other machines."""
+    if store in _said:
+        return
+    _said.add(store)
+    if problem := lock_problem(store):
+        say(f"warning: {problem}")

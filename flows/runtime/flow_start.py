@@ -14,8 +14,8 @@ from deaps.evaluation.document import Stage
 from flows.config import Settings, load_settings, name_sources
 from flows.ingest.scan import Scan
 from flows.runtime.console import say
-from flows.runtime.interrupt import keep_stopping_at_once
 from flows.runtime.prefect_server import end_stray_servers, remember_server
+from flows.runtime.processes import keep_stopping_at_once
 
 DEMO_PRESET = "demo"
 _OF_THE_MACHINE = ("data.", "execution.", "store.root")

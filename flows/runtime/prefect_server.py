@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.runtime.lifeline import TiedSubprocess
 from flows.runtime.local_server import server_environment
+from flows.runtime.processes import TiedSubprocess
 from flows.runtime.server_address import AUTH_VARIABLE, prefect_home
 from storage.errors import DeapsError
 from storage.files import replacing

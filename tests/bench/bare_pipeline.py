@@ -47,7 +47,7 @@ def train(settings: Settings) -> None:
 def evaluate(settings: Settings) -> None:
     """Measure and write the page: outside of a flow run its tasks are plain calls."""
     from flows.evaluate import evaluate_all
-    from flows.experiment.page import write_page
+    from flows.experiment.state import write_page
 
     write_page(evaluate_all(settings))
 

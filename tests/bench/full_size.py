@@ -20,9 +20,8 @@ from deaps.evaluation.probes import Answers
 from deaps.evaluation.representations import FeatureFile, floor_files
 from flows.config import Settings
 from flows.evaluate import evaluation_workers
-from flows.experiment.evaluation_inputs import dataset_labels
-from flows.experiment.feature_jobs import WindowSource, fill_files
-from flows.experiment.fold_jobs import run_folds
+from flows.experiment.inputs import dataset_labels
+from flows.experiment.jobs import WindowSource, fill_files, run_folds
 from flows.ingest.refresh import refresh_store
 from preprocessing.config import SynthSettings
 from preprocessing.synth import DATASETS

@@ -12,10 +12,8 @@ from statistics import median
 import numpy as np
 
 from flows.config import Settings
-from flows.ingest.job import stat_source
-from flows.ingest.recording import preprocess_chunk
+from flows.ingest.recording import preprocess_chunk, scoring_digest, stat_source
 from flows.ingest.scan import scan
-from flows.ingest.scoring import scoring_digest
 from preprocessing.config import SynthSettings
 from preprocessing.formats.scoring_xml import read_night
 from preprocessing.synth import DATASETS

@@ -12,8 +12,8 @@ from typing import Any
 import typer
 
 from flows.cli import app
+from flows.cli.reference import settings_table
 from flows.config import Settings
-from flows.settings_table import settings_table
 from preprocessing.synth import DATASETS as SYNTHETIC
 from storage.snapshot import open_index
 from tests.flows.inline import run, settings_for

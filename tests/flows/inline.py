@@ -10,9 +10,8 @@ import duckdb
 
 from flows.config import Settings, load_settings
 from flows.ingest.publication import publish_scan
-from flows.ingest.recording import ChunkResult, preprocess_chunk
+from flows.ingest.recording import ChunkResult, preprocess_chunk, rescore
 from flows.ingest.scan import Scan, Why, scan
-from flows.ingest.scoring import rescore
 from storage.snapshot import Snapshot
 
 

@@ -14,9 +14,8 @@ from deaps.train import train_run
 from deaps.training.run_folder import create_run
 from flows.config import Settings
 from flows.evaluate import figures
-from flows.experiment.evaluation_inputs import read_inputs
-from flows.experiment.feature_jobs import WindowSource, fill_files
-from flows.experiment.fold_jobs import run_folds
+from flows.experiment.inputs import read_inputs
+from flows.experiment.jobs import WindowSource, fill_files, run_folds
 from flows.experiment.state import load_state
 from storage.snapshot import open_index
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from flows.config import RefreshSettings
-from flows.deployments import deployments
+from flows.deploy import deployments
 from flows.placement import EMBED_DEPLOYMENT, TRAIN_DEPLOYMENT
 from tests.edf_files import beats, write_edf
 from tests.flows.lab import AUTH, Lab, lab

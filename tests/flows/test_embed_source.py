@@ -13,7 +13,7 @@ from deaps import Encoder
 from deaps.embedding_file import read_about
 from deaps.training.checkpoints import save_encoder
 from flows.config import load_settings
-from flows.embed_source import Embedded, default_out, embed_source
+from flows.embed import Embedded, default_out, embed_source
 from storage.errors import DeapsError
 from storage.files import file_sha256
 from tests.deaps.models.made_encoder import write_encoder

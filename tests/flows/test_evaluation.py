@@ -26,14 +26,19 @@ from deaps.training.run_folder import to_toml
 from flows import evaluate
 from flows.cli import app
 from flows.config import ExecutionSettings, Settings, load_settings, overridden
-from flows.embed import missing_by_run
 from flows.evaluate import report_title
-from flows.experiment import feature_jobs, fold_jobs
-from flows.experiment.evaluation_inputs import list_features, wanted_answers
-from flows.experiment.feature_jobs import SnapshotChangedError, WindowSource
-from flows.experiment.fold_jobs import run_folds
-from flows.experiment.folder import is_complete, keep_evaluation, result_rows
-from flows.experiment.state import ExperimentState, NothingTrainedError, load_state
+from flows.experiment import jobs
+from flows.experiment.inputs import list_features, wanted_answers
+from flows.experiment.jobs import SnapshotChangedError, WindowSource, run_folds
+from flows.experiment.state import (
+    ExperimentState,
+    NothingTrainedError,
+    is_complete,
+    keep_evaluation,
+    load_state,
+    result_rows,
+)
+from flows.features import missing_by_run
 from flows.runtime.dask_pool import worker_pool
 from storage.publish import republish
 from storage.snapshot import open_index
@@ -68,7 +73,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     settings = load_settings(overrides=[f"store.root={root}", *OVERRIDES])
     train_some(settings, "byol", "pclr", "hot")
     yield settings
-    feature_jobs._store.cache_clear()  # a worker's store has its window files open
+    jobs._store.cache_clear()  # a worker's store has its window files open
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +128,7 @@ def test_a_fold_is_fitted_once(
         written.append(path)
         write_answers(path, answers)
 
-    monkeypatch.setattr(fold_jobs, "write_answers", noted)
+    monkeypatch.setattr(jobs, "write_answers", noted)
     answers = evaluate_inline(settings, client)[1]
     assert not written
     _assert_equal(answers, measured[1])

@@ -10,7 +10,7 @@ import pytest
 
 from flows import pipeline
 from flows.config import Settings
-from flows.experiment import benchmark_check
+from flows.experiment import inputs
 from flows.pipeline import IncompleteExperimentError, train_and_report, train_experiment
 from flows.runtime.flow_start import StageParameters
 
@@ -32,7 +32,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         "unfinished_runs",
         lambda settings: [SimpleNamespace(name=name) for name in state.unfinished],
     )
-    monkeypatch.setattr(benchmark_check, "check_experiment", lambda settings: None)
+    monkeypatch.setattr(inputs, "check_experiment", lambda settings: None)
     monkeypatch.setattr(pipeline, "train_runs", train)
     monkeypatch.setattr(pipeline, "load_state", lambda settings: state)
     monkeypatch.setattr(pipeline, "embed_runs", lambda *_: state.calls.append("embed"))

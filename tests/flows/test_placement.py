@@ -10,8 +10,8 @@ import pytest
 
 from flows import placement
 from flows.config import ExecutionSettings, load_settings
-from flows.experiment.run_address import RunAddress, address_of, settings_at
-from flows.monitoring.log_tail import last_events
+from flows.experiment.jobs import RunAddress, address_of, settings_at
+from flows.monitoring.status import last_events
 from flows.placement import TRAIN_DEPLOYMENT, find_pool
 from flows.runtime.flow_start import StageParameters
 from flows.runtime.gpu_pool import PoolError

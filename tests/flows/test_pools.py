@@ -17,7 +17,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from flows.monitoring.log_tail import last_events
+from flows.monitoring.status import last_events
 from tests.edf_files import beats, write_edf
 from tests.flows.lab import Lab, lab
 from tests.flows.prefect_processes import BIN, prefect, running, wait_for

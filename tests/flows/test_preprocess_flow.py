@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from flows.config import ExecutionSettings
-from flows.ingest.job import Job
+from flows.ingest.recording import Job
 from flows.ingest.refresh import RecordingBatch, is_small, make_batches, make_chunks, refresh_store
 from flows.ingest.scan import scan
 from preprocessing.config import QualitySettings, SignalSettings

@@ -17,8 +17,7 @@ from flows.config import Settings
 from flows.ingest.recording import preprocess_chunk
 from flows.ingest.scan import scan
 from flows.ingest.summary import dataset_rows, problem_rows, summarise
-from flows.monitoring.event_log import EventLog
-from flows.monitoring.stage_events import log_publication, log_recordings, log_scan
+from flows.monitoring.event_log import EventLog, log_publication, log_recordings, log_scan
 from tests.deaps.models.made_encoder import write_encoder
 from tests.flows.inline import ask, publish_results, settings_for
 from tests.flows.tiny_project import environment, make_project

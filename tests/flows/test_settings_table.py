@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli import app
-from flows.settings_table import SettingRow, settings_markdown, settings_table
+from flows.cli.reference import SettingRow, settings_markdown, settings_table
 
 
 @pytest.fixture(autouse=True)

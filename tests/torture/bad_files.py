@@ -15,8 +15,7 @@ import pyedflib
 import wfdb
 from scipy.io import savemat
 
-from flows.ingest.job import Job
-from flows.ingest.recording import preprocess_recording
+from flows.ingest.recording import Job, preprocess_recording
 from preprocessing.config import QualitySettings, SignalSettings
 from preprocessing.datasets import DATASETS
 from preprocessing.recording import RawRecording

@@ -19,8 +19,8 @@ import storage.windows
 from deaps.evaluation.examples import Windows
 from deaps.models import encoder_file
 from deaps.sampling import window_pool
-from flows.experiment import folder, state
-from flows.ingest.job import Job
+from flows.experiment import state
+from flows.ingest.recording import Job
 from flows.runtime import console, local_server
 from preprocessing import chain, scoring
 from preprocessing.datasets import wfdb_dataset
@@ -193,7 +193,7 @@ _PLANT: dict[str, Callable[[], None]] = {
         Windows, "key", property(lambda w: (w.recording_id.astype(np.uint64) << np.uint64(32))
                                  | w.row.astype(np.uint64))
     ),
-    "a split by its path": _put(folder, "_content", str),
+    "a split by its path": _put(state, "_content", str),
     "runs by their names": _put(state, "encoder_digests", lambda _: {}),
     "one version for all readers": _put(Job, "versions", lambda *_: "windows=1"),
     "drift": _put(chain, "_MAX_DRIFT_S", float("inf")),

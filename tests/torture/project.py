@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from flows.config import Settings
-from flows.ingest.deep_check import check_deeply
+from flows.ingest.summary import check_deeply
 from storage.snapshot import published_snapshot
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import run, settings_for

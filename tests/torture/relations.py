@@ -381,9 +381,8 @@ def _version(group: str, name: str) -> Any:
 def _scoring_version(_: Path) -> None:
     import flows.ingest.recording
     import flows.ingest.scan
-    import flows.ingest.scoring
 
-    for module in (versions, flows.ingest.scan, flows.ingest.scoring, flows.ingest.recording):
+    for module in (versions, flows.ingest.scan, flows.ingest.recording):
         if hasattr(module, "SCORING_VERSION"):
             module.SCORING_VERSION += 1
 

@@ -26,9 +26,8 @@ from deaps.sampling.window_pool import load_pool
 from deaps.training.run_folder import create_run, note_encoder, run_path
 from flows.cli import app
 from flows.config import Settings, load_settings, overridden
-from flows.experiment.folder import evaluation_id
 from flows.experiment.plan import plan_experiment
-from flows.experiment.state import load_state
+from flows.experiment.state import evaluation_id, load_state
 from storage.snapshot import MixedChainsError, open_index
 from tests.deaps.probing.labelled_store import make_labelled_store
 from tests.edf_files import beats, write_edf

@@ -26,7 +26,7 @@ from deaps.training.run_folder import Run, encoder_files, open_run, run_path
 from flows.config import ConfigError, Settings, load_settings, overridden
 from flows.experiment.plan import plan_experiment
 from flows.experiment.state import load_state
-from flows.monitoring.run_status import run_statuses
+from flows.monitoring.status import run_statuses
 from storage.errors import DeapsError
 from tests.deaps.probing.labelled_store import make_labelled_store
 from tests.deaps.report.part_lookup import rows, table

@@ -31,7 +31,7 @@ from deaps.training.run_folder import create_run, open_run
 from flows.cli import app
 from flows.config import load_settings
 from flows.experiment.plan import training_plan
-from flows.monitoring.log_tail import last_events
+from flows.monitoring.status import last_events
 from flows.train import train_to_publication
 from preprocessing.chain import process
 from preprocessing.config import QualitySettings, SignalSettings

@@ -13,7 +13,7 @@ from deaps.training.run_folder import Run
 from deaps.training.trained_on import planned_training
 from flows import pipeline
 from flows.config import Settings, load_settings
-from flows.experiment.benchmark_check import check_experiment
+from flows.experiment.inputs import check_experiment
 from flows.experiment.plan import training_plan
 from flows.pipeline import train_experiment
 from flows.runtime.flow_start import StageParameters

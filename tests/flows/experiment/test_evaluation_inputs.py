@@ -7,8 +7,8 @@ import pytest
 from deaps.models.encoder_file import EncoderFileError
 from deaps.training.trained_on import TrainedOn
 from flows.config import Settings, load_settings
-from flows.experiment import evaluation_inputs
-from flows.experiment.evaluation_inputs import read_inputs
+from flows.experiment import inputs
+from flows.experiment.inputs import read_inputs
 from flows.experiment.state import load_state
 from storage.errors import DeapsError
 from storage.snapshot import open_index
@@ -34,7 +34,7 @@ def test_a_benchmark_that_tests_trained_people_is_not_asked(
         before = read_inputs(state, index, LABELS)
         plan = before.plans["afib-loo"]
         leaking = TrainedOn(frozenset({str(plan.examples.subjects[plan.tested][0])}), frozenset())
-        monkeypatch.setattr(evaluation_inputs, "read_trained_on", lambda _: leaking)
+        monkeypatch.setattr(inputs, "read_trained_on", lambda _: leaking)
         after = read_inputs(state, index, LABELS)
     assert after.not_run["afib-loo"].startswith("refused, because 1 of 3 tested people are in the")
     assert before.plans.keys() - after.plans.keys() == {"afib-loo", "afib-transfer"}
@@ -59,7 +59,7 @@ def test_windows_that_the_shipped_encoder_does_not_expect_stop_the_evaluation(
     def refuse(*_: object, **__: object) -> None:
         raise EncoderFileError("other windows")
 
-    monkeypatch.setattr(evaluation_inputs, "require_chain_of_store", refuse)
+    monkeypatch.setattr(inputs, "require_chain_of_store", refuse)
     state = load_state(settings)
     with (
         open_index(settings.store.root) as index,

@@ -11,10 +11,13 @@ from typer.testing import CliRunner
 
 from deaps.evaluation.document import Evaluation
 from flows.cli import app
-from flows.experiment.earlier import with_change
-from flows.experiment.folder import keep_evaluation, result_rows
-from flows.experiment.lineage import NoSuchFigureError, trace_figure, trace_window
-from flows.experiment.provenance import digest_of_sources
+from flows.experiment.provenance import (
+    NoSuchFigureError,
+    digest_of_sources,
+    trace_figure,
+    trace_window,
+)
+from flows.experiment.state import keep_evaluation, result_rows, with_change
 from tests.deaps.report.made_evaluation import made_evaluation
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import ask, run, settings_for

@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 from flows.config import Settings
-from flows.ingest.job import Job
-from flows.ingest.reasons import reason
-from flows.ingest.recording import preprocess_recording
+from flows.ingest.recording import Job, preprocess_recording, reason
 from flows.ingest.scan import scan
 from flows.ingest.summary import problem_rows, summarise
 from preprocessing.datasets import DATASETS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flows.ingest.deep_check import check_deeply
+from flows.ingest.summary import check_deeply
 from storage.publish import republish
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import run, settings_for

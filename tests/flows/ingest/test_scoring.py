@@ -9,7 +9,7 @@ import edfio
 import pytest
 
 from flows.config import Settings
-from flows.ingest.reasons import reason
+from flows.ingest.recording import reason
 from flows.ingest.scan import Why
 from preprocessing.config import SynthSettings
 from preprocessing.synth import DATASETS

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from flows.ingest.job import Job
-from flows.ingest.recording import preprocess_recording
+from flows.ingest.recording import Job, preprocess_recording
 from preprocessing.config import QualitySettings, SignalSettings
 from preprocessing.datasets import DATASETS
 from storage.schema import RecordingRow, Status

@@ -12,7 +12,7 @@ import preprocessing.config
 from deaps.models.encoder_file import EncoderFileError, require_chain_of_store
 from deaps.sampling.window_pool import load_pool
 from flows.config import Settings, load_settings, overridden
-from flows.embed_source import embed_source
+from flows.embed import embed_source
 from flows.ingest.recording import preprocess_chunk
 from flows.ingest.scan import Why, scan
 from storage.snapshot import MixedChainsError, open_index, read_chains

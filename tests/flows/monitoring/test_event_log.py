@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from flows.experiment.folder import evaluation_id
+from flows.experiment.state import evaluation_id
 from flows.ingest.recording import ChunkResult
 from flows.monitoring import event_log
-from flows.monitoring.event_log import EventLog, describe_error
-from flows.monitoring.log_tail import last_events
-from flows.monitoring.stage_events import log_recordings
+from flows.monitoring.event_log import EventLog, describe_error, log_recordings
+from flows.monitoring.status import last_events
 from storage.query import run_query
 from storage.schema import RecordingRow, Status
 from tests.flows.inline import settings_for

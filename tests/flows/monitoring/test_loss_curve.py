@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from flows.monitoring.loss_curve import sparkline
+from flows.monitoring.status import sparkline
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,7 @@ from deaps.training.metrics import LINES_NAME
 from deaps.training.run_folder import Run, TrainingPlan, create_run, finish_run
 from flows.cli import app
 from flows.monitoring.event_log import EventLog
-from flows.monitoring.run_status import run_statuses
-from flows.monitoring.status import store_status
+from flows.monitoring.status import run_statuses, store_status
 from storage.locks import writer_lock
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import run, settings_for

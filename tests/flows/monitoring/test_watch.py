@@ -13,11 +13,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from flows.cli.status_screen import section
-from flows.cli.status_watch import stage_lines, watch, worker_lines
+from flows.cli.status import live_workers, section, stage_lines, watch, worker_lines
 from flows.monitoring.event_log import EventLog
-from flows.monitoring.live_workers import live_workers
-from flows.monitoring.stage_status import stages_under_way
+from flows.monitoring.status import stages_under_way
 from tests.deaps.training.training_store import make_run, make_training_store
 
 
@@ -56,7 +54,7 @@ def test_a_stage_of_last_week_is_forgotten(tmp_path: Path, log: EventLog) -> Non
 
 
 def test_a_training_has_its_steps_a_second(tmp_path: Path) -> None:
-    from flows.monitoring.run_status import run_statuses
+    from flows.monitoring.status import run_statuses
 
     store = make_training_store(tmp_path)
     run = make_run(store)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.runtime.flow_log import log_line
+from flows.runtime.console import log_line
 
 FLOW = """
 import asyncio, time

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from flows.runtime.lifeline import TiedSubprocess, tied_command
+from flows.runtime.processes import TiedSubprocess, tied_command
 
 OWNER = """
 import subprocess, sys, threading, time

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from flows.runtime import artifacts, orchestration, prefect_server
+from flows.runtime import orchestration, prefect_server, progress
 from flows.runtime.orchestration import call_stage, opaque, run_flow, stage_task
 from flows.runtime.server_address import named_server
 from storage.errors import DeapsError
@@ -106,10 +106,10 @@ def test_an_artifact_that_the_server_does_not_take_is_tried_once(
         tries.append(1)
         raise httpx.ConnectError("refused")
 
-    monkeypatch.setattr(artifacts, "in_flow", lambda: True)
-    monkeypatch.setattr(artifacts, "_given_up", False)
+    monkeypatch.setattr(progress, "in_flow", lambda: True)
+    monkeypatch.setattr(progress, "_given_up", False)
     for _ in range(3):
-        artifacts._leave(refuse)
+        progress._leave(refuse)
     assert tries == [1]
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from flows.config import load_settings
-from flows.report import link_report
-from flows.runtime.report_server import served_reports, serving_reports
+from flows.report import link_report, served_reports, serving_reports
 
 
 def page_in(store: Path) -> Path:

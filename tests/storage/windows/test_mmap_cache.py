@@ -37,7 +37,7 @@ def soft_limit(soft: int) -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="module")
 def _few_open_files() -> None:
     """Close the window files of stores that other tests of this process have left open."""
-    if (jobs := sys.modules.get("flows.experiment.feature_jobs")) is not None:
+    if (jobs := sys.modules.get("flows.experiment.jobs")) is not None:
         jobs._store.cache_clear()
     gc.collect()
     if psutil.Process().num_fds() > LIMIT // 3:

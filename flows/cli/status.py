@@ -1,20 +1,34 @@
-"""The state of a store on the screen, and as JSON."""
+"""The state of a store on the screen, as JSON, and again and again with ``--watch``."""
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from flows.monitoring.log_tail import Event
-from flows.monitoring.run_status import RunStatus
-from flows.monitoring.status import Published, StoreStatus
+from flows.monitoring.status import (
+    Event,
+    Published,
+    RunStatus,
+    StageStatus,
+    StoreStatus,
+    stages_under_way,
+    store_status,
+)
+from flows.runtime.server_address import named_password, named_server
 from storage.maintenance import LockHolder
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
+
 
 _ID_LENGTH = 12
 _RUNS_SHOWN = 20
@@ -181,3 +195,118 @@ def _size(n_bytes: float) -> str:
 
 def _as_text(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+EVERY_S = 2.0
+
+
+def watch(root: Path, console: Console, *, times: int | None = None) -> None:
+    """Show what happens in a store until Ctrl-C, or so many ``times``.
+
+    In a terminal the screen is drawn anew; elsewhere each look is printed below the last.
+    """
+    from rich.live import Live
+
+    try:
+        with Live(console=console, auto_refresh=False, screen=console.is_terminal) as live:
+            count = 0
+            while times is None or count < times:
+                if count:
+                    time.sleep(EVERY_S)
+                live.update(look(root), refresh=True)
+                count += 1
+    except KeyboardInterrupt:
+        pass
+
+
+def look(root: Path) -> RenderableType:
+    """Return what happens in a store now, for a terminal."""
+    from rich.console import Group
+    from rich.text import Text
+
+    if not root.is_dir():
+        return Text(f"no store at {root}")
+    status = store_status(root)
+    stages = stages_under_way(root, status.runs)
+    sections = {
+        "Running now": working_lines(status),
+        "Under way": stage_lines(stages),
+        "Runs": run_lines(status),
+        "Workers": worker_lines(live_workers()),
+    }
+    rows = {title: list(lines) for title, lines in sections.items()}
+    where = Text(f"Store {status.root}, {datetime.now(UTC):%H:%M:%S} UTC\n", overflow="fold")
+    return Group(where, *(section(title, lines) for title, lines in rows.items() if lines))
+
+
+def stage_lines(stages: list[StageStatus]) -> Lines:
+    """Return a line for each stage: how far, how fast, and when it ends."""
+    for stage in stages:
+        how_far = "" if stage.total is None else f"{stage.done:,} of {stage.total:,} {stage.unit}"
+        how_fast = "" if stage.per_s is None else f"{stage.per_s:.3g} {stage.unit} a second"
+        ends = f"ends about {stage.ends_at:%d %b %H:%M} UTC" if stage.ends_at else ""
+        yield stage.name, how_far or f"since {stage.started_at:%H:%M:%S} UTC", how_fast, ends
+
+
+def run_lines(status: StoreStatus) -> Lines:
+    """Return how many trainings there are of each state, and those that run or stopped."""
+    states = [run.state for run in status.runs]
+    counts = [f"{states.count(state)} {state}" for state in dict.fromkeys(states)]
+    if counts:
+        yield "in all", ", ".join(counts)
+    yield from _unfinished(status.runs)
+
+
+def _unfinished(runs: list[RunStatus]) -> Iterator[tuple[str, ...]]:
+    for run in runs:
+        if run.state in ("running", "stopped"):
+            yield run.name, f"{run.state} at step {run.step:,} of {run.steps:,}"
+
+
+def worker_lines(workers: dict[str, list[str]] | None) -> Lines:
+    """Return the live workers of each pool; no line without a server."""
+    for pool, names in (workers or {}).items():
+        yield f"pool {pool}", ", ".join(names) or "no live worker"
+
+
+_PATIENCE_S = 3
+_CLIENT = "deaps-status"
+
+
+def live_workers() -> dict[str, list[str]] | None:
+    """Return the names of live workers by work pool; None if no server is named or answers."""
+    if (url := named_server()) is None:
+        return None
+    try:
+        headers = _headers(url)
+        pools = [pool["name"] for pool in _ask(f"{url}/work_pools/filter", headers, b"{}")]
+        return {pool: _of_pool(url, pool, headers) for pool in sorted(pools)}
+    except (OSError, ValueError, KeyError):  # a server is only looked at, never needed
+        return None
+
+
+def _of_pool(url: str, pool: str, headers: Mapping[str, str]) -> list[str]:
+    workers = _ask(f"{url}/work_pools/{pool}/workers/filter", headers, b"{}")
+    return sorted(worker["name"] for worker in workers if worker["status"] == "ONLINE")
+
+
+def _headers(url: str) -> dict[str, str]:
+    """Return what the server asks for: a password, and a token against forged requests."""
+    headers = {"content-type": "application/json"}
+    if password := named_password():
+        headers["authorization"] = f"Basic {base64.b64encode(password.encode()).decode()}"
+    try:
+        given = _ask(f"{url}/csrf-token?client={_CLIENT}", headers)
+    except urllib.error.HTTPError as error:
+        if error.code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            raise
+        return headers  # it has no such protection
+    return headers | {"Prefect-Csrf-Client": _CLIENT, "Prefect-Csrf-Token": given["token"]}
+
+
+def _ask(url: str, headers: Mapping[str, str], data: bytes | None = None) -> Any:
+    if not url.startswith(("http://", "https://")):
+        raise ValueError(f"{url} is no web address")
+    request = urllib.request.Request(url, data, dict(headers))  # noqa: S310 - checked above
+    with urllib.request.urlopen(request, timeout=_PATIENCE_S) as answer:  # noqa: S310 - as above
+        return json.load(answer)

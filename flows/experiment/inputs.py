@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,8 @@ from deaps.evaluation.answers import AnswerRequest, files_to_embed, requests
 from deaps.evaluation.document import DatasetLabels
 from deaps.evaluation.examples import Windows
 from deaps.evaluation.features import FeatureSource
-from deaps.evaluation.guards import GuardedPlans, guard_plans
-from deaps.evaluation.plan import Plan, plan_benchmarks, windows_of
+from deaps.evaluation.guards import GuardedPlans, guard_plans, refusals
+from deaps.evaluation.plan import Plan, plan_benchmarks, require_benchmark_parts, windows_of
 from deaps.evaluation.representations import (
     FLOOR_NAMES,
     RR_FLOOR,
@@ -24,12 +24,20 @@ from deaps.evaluation.representations import (
     run_files,
 )
 from deaps.models.encoder_file import EncoderFileError, encoder_file, require_chain_of_store
-from deaps.training.trained_on import TrainedOn, read_trained_on, trained_on_of_file
+from deaps.training.run_folder import TrainingPlan
+from deaps.training.trained_on import (
+    TrainedOn,
+    planned_training,
+    read_trained_on,
+    trained_on_of_file,
+)
 from flows.config import Settings
+from flows.experiment.plan import plan_experiment
 from flows.experiment.state import ExperimentState
+from flows.runtime.console import say
 from preprocessing.datasets import DATASETS
 from storage.errors import DeapsError
-from storage.snapshot import read_chain
+from storage.snapshot import open_index, read_chain
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -170,3 +178,33 @@ def _first_of_methods(finished: Sequence[FinishedRun]) -> list[FinishedRun]:
         if each.trained.role == "method":
             first.setdefault(each.trained.name, each)
     return list(first.values())
+
+
+def check_experiment(settings: Settings) -> None:
+    """Refuse benchmarks on parts that the published snapshot does not have; warn of leaks.
+
+    Raises
+    ------
+    NoSuchPartError
+        If a benchmark or the sampler names such a part.
+    """
+    with open_index(settings.store.root) as index:
+        require_benchmark_parts(index, settings.benchmarks)
+    experiment = plan_experiment(settings)
+    plans = {trained.name: trained.plan for trained in experiment.trained}
+    warn_of_refusals(settings, plans, experiment.trials())
+
+
+def warn_of_refusals(
+    settings: Settings, plans: Mapping[str, TrainingPlan], trials: Collection[str] = ()
+) -> None:
+    """Say which benchmarks will be refused because trainings draw from the people they test.
+
+    ``plans`` has one training of each representation: seeds do not change whom it draws from.
+    """
+    trained = planned_training(plans, settings.store.root)
+    with open_index(settings.store.root) as index:
+        trained |= shipped_on(settings, index, windows=None)
+        refused = refusals(index, settings.benchmarks, trained, trials)
+    for name, reason in refused.items():
+        say(f"warning: benchmark {name} will be {reason}")

@@ -1,0 +1,81 @@
+"""The embedding stage: features of every window that the benchmarks use, with every encoder."""
+
+from __future__ import annotations
+
+from prefect import flow
+
+from deaps.evaluation.examples import Windows
+from deaps.evaluation.representations import FeatureFile, run_of
+from deaps.training.device import choose_device
+from flows.config import Settings
+from flows.experiment.inputs import dataset_labels, read_inputs
+from flows.experiment.jobs import RunAddress, WindowSource, fill_files, settings_at
+from flows.experiment.state import load_state
+from flows.monitoring.event_log import EventLog
+from flows.runtime.dask_pool import worker_pool
+from flows.runtime.flow_start import start_flow
+from flows.runtime.progress import StageProgress
+from storage.snapshot import open_index
+from storage.window_store import raise_open_file_limit
+
+
+@flow(name="deaps-embed")
+def embed(
+    preset: str | None = None,
+    config: str | None = None,
+    overrides: list[str] | None = None,
+    run: RunAddress | None = None,
+) -> int:
+    """Compute the features that the evaluation of finished runs lacks; return how many files.
+
+    With ``run`` those of that run alone; without, those of every run and floor.
+    """
+    settings, _ = start_flow(preset, config, overrides)
+    if run is not None:
+        settings = settings_at(settings, run)
+    missing, windows = missing_files(settings)
+    wanted = [file for file in missing if _belongs(file, run)]
+    if wanted:
+        _fill(settings, wanted, windows)
+    return len(wanted)
+
+
+def missing_files(settings: Settings) -> tuple[list[FeatureFile], Windows]:
+    """Return the files of features that an evaluation lacks, and the windows they are of."""
+    state = load_state(settings)
+    with open_index(settings.store.root) as index:
+        inputs = read_inputs(state, index, dataset_labels())
+    return inputs.missing_files(), inputs.windows
+
+
+def missing_by_run(settings: Settings) -> dict[str, list[FeatureFile]]:
+    """Return the files of features that are lacking, by the run whose encoders they need."""
+    by_run: dict[str, list[FeatureFile]] = {}
+    for file in missing_files(settings)[0]:
+        if file.source.kind == "encoder":  # a floor belongs to no run
+            by_run.setdefault(run_of(file), []).append(file)
+    return by_run
+
+
+def _belongs(file: FeatureFile, run: RunAddress | None) -> bool:
+    return run is None or (file.source.kind == "encoder" and run_of(file) == run.name)
+
+
+def _fill(settings: Settings, files: list[FeatureFile], windows: Windows) -> None:
+    """Compute files of features: on an accelerator in this process, else by the workers."""
+    total = len(files) * len(windows)
+    source = WindowSource(settings.store.root, load_state(settings).snapshot_id)
+    raise_open_file_limit()  # the workers, which read windows of all recordings, inherit it
+    with (
+        worker_pool(settings.execution) as client,
+        EventLog(settings.store.root).stage("embed"),
+        StageProgress("embedding windows", total, key="embedding-progress") as progress,
+    ):
+        fill_files(
+            source,
+            files,
+            windows,
+            client=client,
+            device=choose_device(settings.execution.device),
+            advance=progress.advance,
+        )
