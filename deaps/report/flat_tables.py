@@ -10,7 +10,7 @@ from deaps.evaluation.document import Evaluation, MetricComparison, Outcome, Pro
 from deaps.report.results import benchmark_title, dataset_label, representation_label
 from deaps.report.wording import listed
 
-Row = dict[str, object]
+FlatRow = dict[str, object]
 
 TABLES_FOLDER = "tables"
 
@@ -59,7 +59,7 @@ _CURVES = (
 _CURVE_DIFFERENCES = (*_DIFFERENCES, "annotated_people")
 
 
-def _figures(evaluation: Evaluation) -> Iterator[Row]:
+def _figures(evaluation: Evaluation) -> Iterator[FlatRow]:
     for benchmark in evaluation.benchmarks:
         about = {**_benchmark(evaluation, benchmark.name), "leaks": benchmark.leak or ""}
         outcomes: list[Outcome | ProbeOutcome] = [*benchmark.outcomes, *benchmark.probes]
@@ -70,14 +70,14 @@ def _figures(evaluation: Evaluation) -> Iterator[Row]:
                 yield {**about, **who, **_score(score)}
 
 
-def _score(score: Score) -> Row:
+def _score(score: Score) -> FlatRow:
     return {
         **score.model_dump(include={"metric", "value", "low", "high", "deviation", "n"}),
         "interval_over": score.scope,
     }
 
 
-def _differences(evaluation: Evaluation) -> Iterator[Row]:
+def _differences(evaluation: Evaluation) -> Iterator[FlatRow]:
     for benchmark in evaluation.benchmarks:
         for comparison in benchmark.comparisons:
             yield from _of_comparison(evaluation, benchmark.name, comparison)
@@ -85,7 +85,7 @@ def _differences(evaluation: Evaluation) -> Iterator[Row]:
 
 def _of_comparison(
     evaluation: Evaluation, benchmark: str, comparison: MetricComparison
-) -> Iterator[Row]:
+) -> Iterator[FlatRow]:
     about = {
         **_benchmark(evaluation, benchmark),
         "metric": comparison.metric,
@@ -101,7 +101,7 @@ def _of_comparison(
         }
 
 
-def _folds(evaluation: Evaluation) -> Iterator[Row]:
+def _folds(evaluation: Evaluation) -> Iterator[FlatRow]:
     for benchmark in evaluation.benchmarks:
         for outcome in benchmark.outcomes:
             who = _representation(evaluation, outcome.representation)
@@ -110,7 +110,7 @@ def _folds(evaluation: Evaluation) -> Iterator[Row]:
                 yield {**_benchmark(evaluation, benchmark.name), **who, **values}
 
 
-def _curves(evaluation: Evaluation) -> Iterator[Row]:
+def _curves(evaluation: Evaluation) -> Iterator[FlatRow]:
     for curve in evaluation.few_labels:
         about = {
             **_benchmark(evaluation, curve.benchmark),
@@ -121,17 +121,17 @@ def _curves(evaluation: Evaluation) -> Iterator[Row]:
             yield {**about, **point.model_dump(exclude={"scope"}), "interval_over": point.scope}
 
 
-def _curve_differences(evaluation: Evaluation) -> Iterator[Row]:
+def _curve_differences(evaluation: Evaluation) -> Iterator[FlatRow]:
     for each in evaluation.few_label_comparisons:
         for row in _of_comparison(evaluation, each.benchmark, each.comparison):
             yield {**row, "annotated_people": each.people}
 
 
-def _benchmark(evaluation: Evaluation, name: str) -> Row:
+def _benchmark(evaluation: Evaluation, name: str) -> FlatRow:
     return {"benchmark": name, "benchmark_title": benchmark_title(evaluation, name)}
 
 
-def _representation(evaluation: Evaluation, name: str) -> Row:
+def _representation(evaluation: Evaluation, name: str) -> FlatRow:
     return {"representation": name, "label": representation_label(evaluation, name)}
 
 
@@ -140,7 +140,7 @@ def _synthetic(evaluation: Evaluation) -> str:
     return listed(names) if names else ""
 
 
-def _csv(heads: Iterable[str], rows: Iterable[Row]) -> str:
+def _csv(heads: Iterable[str], rows: Iterable[FlatRow]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, list(heads), lineterminator="\n")
     writer.writeheader()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MplFigure
 
 from deaps.report.figures.drawing import pixel_axes, shortened, text_width
 from deaps.report.svg import inline_svg
@@ -37,7 +37,7 @@ class AblationBar:
 def ablation_plot(bars: Sequence[AblationBar], *, name: str, label: str) -> Markup:
     """Return a horizontal bar for each setting, from zero, with its value at the end."""
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: MplFigure) -> None:
         labels = [shortened(bar.label, _LABEL_LENGTH) for bar in bars]
         left = 14 + text_width(labels)
         axes = pixel_axes(figure, left=left, right=_VALUE_ROOM, top=_TOP, bottom=_BOTTOM)

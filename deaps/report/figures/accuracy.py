@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MplFigure
 from numpy.typing import NDArray
 
 from deaps.report.figures.drawing import pixel_axes, points, shortened, text_width
@@ -45,7 +45,7 @@ def accuracy_plot(rows: Sequence[AccuracyRow], *, majority: float, name: str, la
     places = _places(rows)
     height = _TOP + _BOTTOM + _ROW * (places[-1] + 1 if len(rows) else 1)
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: MplFigure) -> None:
         labels = [shortened(row.label, _LABEL_LENGTH) for row in rows]
         axes = pixel_axes(figure, left=14 + text_width(labels), right=16, top=_TOP, bottom=_BOTTOM)
         _set_scales(axes, rows, places, labels, majority)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from markupsafe import Markup
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MplFigure
 
 from deaps.evaluation.document import Component
 from deaps.report.figures.drawing import bare_axes
@@ -20,7 +20,7 @@ NORMAL_DASH: Dash = (0, (4, 1.8))
 def density_plot(component: Component, *, name: str, label: str) -> Markup:
     """Return both densities: AFib as a filled solid line, normal dashed."""
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: MplFigure) -> None:
         axes = bare_axes(figure, margin=2)
         grid = np.array(component.grid)
         top = max((*component.afib, *component.normal), default=1.0) or 1.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MplFigure
 
 from deaps.report.figures.drawing import pixel_axes, shortened, text_width
 from deaps.report.svg import inline_svg
@@ -41,7 +41,7 @@ def difference_plot(rows: Sequence[DifferenceRow], *, axis: str, name: str, labe
     """Return a row for each rival: a filled sign where the difference counts, else an open one."""
     height = _TOP + _BOTTOM + _ROW * len(rows)
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: MplFigure) -> None:
         labels = [shortened(row.label, _LABEL_LENGTH) for row in rows]
         axes = pixel_axes(figure, left=14 + text_width(labels), right=16, top=_TOP, bottom=_BOTTOM)
         low = min([0.0, *(row.family_low for row in rows)])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MplFigure
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 from matplotlib.transforms import IdentityTransform
@@ -31,7 +31,7 @@ _STROKES: dict[Shape, tuple[tuple[float, float], ...]] = {
 
 
 def pixel_axes(
-    figure: Figure,
+    figure: MplFigure,
     *,
     left: float = 0,
     right: float = 0,
@@ -47,7 +47,7 @@ def pixel_axes(
     return axes
 
 
-def bare_axes(figure: Figure, *, margin: float = 0) -> Axes:
+def bare_axes(figure: MplFigure, *, margin: float = 0) -> Axes:
     """Return axes without ticks, labels and frame."""
     axes = pixel_axes(figure, left=margin, right=margin, top=margin, bottom=margin)
     axes.set_axis_off()

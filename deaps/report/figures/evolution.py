@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MplFigure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from deaps.evaluation.document import Evolution
@@ -34,7 +34,7 @@ class EvolutionLine:
 def evolution_plot(lines: Sequence[EvolutionLine], *, metric: str, name: str, label: str) -> Markup:
     """Return a metric in per cent by iteration, each line named at its end."""
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: MplFigure) -> None:
         right = room_for_names([line.label for line in lines])
         axes = pixel_axes(figure, left=34, right=right, top=_TOP, bottom=_BOTTOM)
         _set_scales(axes, lines)

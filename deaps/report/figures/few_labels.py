@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MplFigure
 from matplotlib.ticker import NullLocator
 
 from deaps.evaluation.document import FewLabelCurve
@@ -36,7 +36,7 @@ def few_labels_plot(
 ) -> Markup:
     """Return the metric in per cent by the number of annotated people, which doubles."""
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: MplFigure) -> None:
         right = room_for_names([curve.label for curve in curves])
         axes = pixel_axes(figure, left=34, right=right, top=_TOP, bottom=_BOTTOM)
         _set_scales(axes, curves, unit, metric)

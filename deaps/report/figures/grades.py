@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from markupsafe import Markup
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MplFigure
 
 from deaps.evaluation.document import QualityGrades
 from deaps.report.figures.drawing import name_above, pixel_axes, points
@@ -18,7 +18,7 @@ _JITTER = 0.18
 def grades_plot(grades: QualityGrades, *, name: str, label: str) -> Markup:
     """Return a point for each recording, and a line at the median of each grade."""
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: MplFigure) -> None:
         axes = pixel_axes(figure, left=40, right=12, top=30, bottom=40)
         grade, share = np.array(grades.grade), 100 * np.array(grades.share)
         axes.set(

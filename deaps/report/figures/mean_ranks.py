@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MplFigure
 
 from deaps.report.figures.drawing import pixel_axes, shortened, text_width
 from deaps.report.svg import inline_svg
@@ -35,7 +35,7 @@ def rank_plot(
 ) -> Markup:
     """Return a row for each method: its mean rank, and a small dot for each benchmark."""
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: MplFigure) -> None:
         labels = [shortened(row.label, _LABEL_LENGTH) for row in rows]
         left = 14 + text_width(labels)
         axes = pixel_axes(figure, left=left, right=16, top=_TOP, bottom=_BOTTOM)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MplFigure
 
 from deaps.report.figures.drawing import patterned_area, pixel_axes, shortened, text_width
 from deaps.report.svg import inline_svg
@@ -27,7 +27,7 @@ def quality_sign(place: int) -> tuple[str, str]:
 def quality_plot(rows: Sequence[tuple[str, Sequence[float]]], *, name: str, label: str) -> Markup:
     """Return a stacked bar for each row: its label, and the share of each class."""
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: MplFigure) -> None:
         labels = [shortened(row[0], _LABEL_LENGTH) for row in rows]
         left = 14 + text_width(labels)
         axes = pixel_axes(figure, left=left, right=16, top=_TOP, bottom=_BOTTOM)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MplFigure
 from numpy.typing import NDArray
 
 from deaps.evaluation.document import Pca
@@ -27,7 +27,7 @@ def subject_plot(pca: Pca, *, name: str, label: str) -> Markup:
     x, y = np.array(pca.x)[kept], np.array(pca.y)[kept]
     subjects = np.array(pca.subject)[kept]
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: MplFigure) -> None:
         axes = bare_axes(figure, margin=3)
         axes.set(xlim=limits(x), ylim=limits(y))
         _draw_frame(axes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MplFigure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from deaps.evaluation.document import TrainingCurve
@@ -27,7 +27,7 @@ def training_plot(curve: TrainingCurve, *, name: str, label: str) -> Markup:
         ("effective rank", curve.effective_rank, SERIES[0]),
     )
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: MplFigure) -> None:
         for place, (title, values, colour) in enumerate(rows):
             top = 19 + place * (_HEIGHT + _BETWEEN)
             bottom = _SIZE[1] - top - _HEIGHT

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MplFigure
 
 from deaps.evaluation.document import EmbeddingMap
 from deaps.report.figures.drawing import bare_axes, limits, points
@@ -28,7 +28,7 @@ def map_plot(windows: EmbeddingMap, classes: Sequence[str], *, name: str, label:
     """Return the scatter, each class with a shape and colour of its own."""
     x, y, labels = np.array(windows.x), np.array(windows.y), np.array(windows.label)
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: MplFigure) -> None:
         axes = _axes(figure, windows)
         for place, class_name in enumerate(classes):
             shape, colour = class_sign(place)
@@ -50,7 +50,7 @@ def map_places(windows: EmbeddingMap) -> list[list[float]]:
     return places
 
 
-def _axes(figure: Figure, windows: EmbeddingMap) -> Axes:
+def _axes(figure: MplFigure, windows: EmbeddingMap) -> Axes:
     axes = bare_axes(figure, margin=_MARGIN)
     axes.set(xlim=limits(windows.x), ylim=limits(windows.y))
     return axes

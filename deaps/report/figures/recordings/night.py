@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MplFigure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
@@ -47,7 +47,7 @@ def night_plot(
     lanes = _LANE * len(classes)
     height = _MARKS + lanes + _BETWEEN + _RATE + _BOTTOM
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: MplFigure) -> None:
         left = 14 + text_width(classes)
         above = pixel_axes(
             figure, left=left, right=_RIGHT, top=_MARKS, bottom=height - _MARKS - lanes

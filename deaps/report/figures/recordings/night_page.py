@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MplFigure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
@@ -40,7 +40,7 @@ _KIND_NAMES = {
 }
 """Kinds in the order of their lanes; others follow."""
 
-Panel = tuple[float, Callable[[Axes], None]]
+_Lane = tuple[float, Callable[[Axes], None]]
 
 
 def night_page_plot(night: NightPage, *, name: str) -> Markup:
@@ -52,12 +52,12 @@ def night_page_plot(night: NightPage, *, name: str) -> Markup:
 
 def night_page_drawing(
     night: NightPage,
-) -> tuple[Callable[[Figure], None], tuple[float, float]]:
+) -> tuple[Callable[[MplFigure], None], tuple[float, float]]:
     """Return what draws one night, and its size in pixels."""
     panels = _panels(night)
     height = sum(size + _HEAD for size, _ in panels) + _BOTTOM
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: MplFigure) -> None:
         left = 16 + text_width([*_lane_names(night), *_quality_classes(night)])
         top = 0.0
         for place, (size, draw_panel) in enumerate(panels):
@@ -71,8 +71,8 @@ def night_page_drawing(
     return draw, (_WIDTH, height)
 
 
-def _panels(night: NightPage) -> list[Panel]:
-    panels: list[Panel] = []
+def _panels(night: NightPage) -> list[_Lane]:
+    panels: list[_Lane] = []
     if night.stages:
         panels.append((_LANE * len(_STAGES), lambda axes: _draw_stages(axes, night)))
     if night.events:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MplFigure
 
 from deaps.evaluation.document import Strip
 from deaps.report.figures.drawing import pixel_axes
@@ -18,12 +18,12 @@ _WIDTH, _HEIGHT, _HEAD = 900, 150, 30
 
 def strip_stack_drawing(
     strips: Sequence[Strip],
-) -> tuple[Callable[[Figure], None], tuple[float, float]]:
+) -> tuple[Callable[[MplFigure], None], tuple[float, float]]:
     """Return what draws the strips on one scale, and its size in pixels."""
     height = len(strips) * (_HEIGHT + _HEAD)
     span = strip_range(strips)
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: MplFigure) -> None:
         for place, strip in enumerate(strips):
             top = place * (_HEIGHT + _HEAD) + _HEAD
             axes = pixel_axes(figure, left=8, right=8, top=top, bottom=height - top - _HEIGHT)

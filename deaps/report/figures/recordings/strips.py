@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MplFigure
 
 from deaps.evaluation.document import Strip
 from deaps.report.figures.drawing import bare_axes
@@ -33,7 +33,7 @@ def strip_range(strips: Sequence[Strip]) -> tuple[float, float]:
 def strip_plot(strip: Strip, *, span: tuple[float, float], name: str, label: str) -> Markup:
     """Return one strip: fine lines every 0.2 s and unit, coarse ones every 1 s and 5 units."""
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: MplFigure) -> None:
         axes = bare_axes(figure, margin=1)
         seconds = np.arange(len(strip.signal)) / strip.fs
         length = len(strip.signal) / strip.fs
