@@ -20,7 +20,7 @@ from deaps.evaluation.document import (
     Score,
     read_evaluation,
 )
-from deaps.report.columns import METRIC_TITLES
+from deaps.report.cells import METRIC_TITLES
 from deaps.report.wording import NOTHING, percent, points
 from docs.few_label_tables import few_label_differences, few_labels
 from docs.marked_tables import (

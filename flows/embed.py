@@ -350,9 +350,8 @@ def draw_recording(
     scored: tuple[Path, FoundRecording, RawRecording],
 ) -> list[Path]:
     """Draw a recording from start to end, as PNG and SVG."""
-    from deaps.exhibits.nights import compose_night
-    from deaps.report.figures.recordings.night_page import night_page_drawing
-    from deaps.report.picture import FORMATS, write_picture
+    from deaps.report.nights import compose_night, night_page_drawing
+    from deaps.report.svg import FORMATS, write_picture
     from storage.files import slug
 
     recording = scored[1]

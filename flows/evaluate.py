@@ -22,8 +22,8 @@ from deaps.evaluation.outcomes import (
     with_figures,
 )
 from deaps.evaluation.representations import first_seeds, representation_records, with_joined
-from deaps.exhibits.collection import ExhibitMaker
-from deaps.exhibits.gradual_use import gradual_uses
+from deaps.report.figure_data import ExhibitMaker
+from deaps.report.training import gradual_uses
 from deaps.training.device import choose_device
 from flows.config import Settings
 from flows.experiment.inputs import EvaluationInputs, dataset_labels, read_inputs

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deaps.evaluation.document import NightPage, Strip
-from deaps.exhibits.nights import night_page
-from deaps.exhibits.strips import strip
+from deaps.report.nights import night_page
+from deaps.report.strips import strip
 from deaps.terminal_pictures import night_lines, stacked, strip_lines
 from flows.config import Settings
 from storage.errors import DeapsError
@@ -116,7 +116,7 @@ def show(
 
 
 def _write_files(picture: Picture, out: Path | None) -> list[Path]:
-    from deaps.report.picture import FORMATS, write_picture
+    from deaps.report.svg import FORMATS, write_picture
 
     paths = [out] if out else [Path(picture.name + ending) for ending in FORMATS]
     draw, size = picture.drawing()
@@ -189,7 +189,7 @@ def _representation(encoder: Path | str | None) -> str:
 
 
 def _night_drawing(page: NightPage) -> Drawing:
-    from deaps.report.figures.recordings.night_page import night_page_drawing
+    from deaps.report.nights import night_page_drawing
 
     return night_page_drawing(page)
 
@@ -239,7 +239,7 @@ def _strips_picture(strips: list[Strip], title: str, name: str) -> Picture:
 
 
 def _strips_drawing(strips: list[Strip]) -> Drawing:
-    from deaps.report.figures.recordings.strip_stack import strip_stack_drawing
+    from deaps.report.strips import strip_stack_drawing
 
     return strip_stack_drawing(strips)
 

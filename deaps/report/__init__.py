@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from deaps.evaluation.document import PAGE_NAME, Evaluation
-from deaps.report.flat_tables import TABLES_FOLDER, flat_tables
-from deaps.report.markdown import markdown_report
-from deaps.report.outline import report_sections
-from deaps.report.page import html_page
-from deaps.report.synthetic import report_title, synthetic_banner
+from deaps.report.markdown import TABLES_FOLDER, flat_tables, markdown_report
+from deaps.report.page import html_page, report_sections
+from deaps.report.results import report_title, synthetic_banner
 from storage.files import replacing
 
 __all__ = ["MARKDOWN_NAME", "write_report"]

@@ -1,11 +1,76 @@
-"""Cells that several tables share: a score with its interval, the paper's figure, a gap."""
+"""Columns and cells of tables: a score with its interval, the paper's figure, a gap."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from deaps.evaluation.document import BenchmarkRecord, Representation, Score
+from deaps.method_registry import DEAPS
 from deaps.paper import paper_figure
 from deaps.report.parts import Cell
 from deaps.report.wording import NOTHING, interval, percent
+
+METRIC_TITLES = {
+    "accuracy": "accuracy",
+    "balanced accuracy": "balanced accuracy",
+    "auroc": "AUROC",
+    "f1": "mean F1",
+    "kappa": "Cohen's kappa",
+}
+"""Names for people of the metrics by which representations are compared, in their order."""
+
+_PAPER_METHOD = DEAPS.name
+"""The paper prints every column for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricColumn:
+    """A group of columns: metrics of ours, and the paper's figure, if it has one."""
+
+    title: str
+    metrics: tuple[str, ...]
+    paper_column: str | None
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """Heads of its columns."""
+        kinds = [metric.split()[0] for metric in self.metrics]
+        ours = tuple(k if k in ("recall", "precision") else "here" for k in kinds)
+        return (*ours, "paper") if self.paper_column is not None else ours
+
+
+def metric_columns(benchmark: BenchmarkRecord) -> tuple[MetricColumn, ...]:
+    """Return the compared metrics, sensitivity and specificity, then each class.
+
+    Only what ours or the paper has.
+    """
+    measured = {score.metric for outcome in benchmark.outcomes for score in outcome.scores}
+    columns = [_column(benchmark, "accuracy", ("accuracy",), {"accuracy"}, "accuracy")]
+    named = (*list(METRIC_TITLES)[1:], "sensitivity", "specificity")
+    columns += [
+        _column(benchmark, METRIC_TITLES.get(name, name), (name,), measured, name) for name in named
+    ]
+    for name in benchmark.classes:
+        metrics = (f"recall {name}", f"precision {name}")
+        title = _class_title(benchmark, name)
+        columns.append(_column(benchmark, title, metrics, measured, name))
+    return tuple(column for column in columns if column is not None)
+
+
+def _column(
+    benchmark: BenchmarkRecord, title: str, metrics: tuple[str, ...], measured: set[str], paper: str
+) -> MetricColumn | None:
+    has_paper = paper_figure(benchmark.name, _PAPER_METHOD, paper) is not None
+    if not has_paper and not measured.intersection(metrics):
+        return None
+    ours = tuple(metric for metric in metrics if metric in measured)
+    return MetricColumn(title, ours, paper if has_paper else None)
+
+
+def _class_title(benchmark: BenchmarkRecord, name: str) -> str:
+    tested = benchmark.facts.tested.get(name) if benchmark.facts else None
+    return name if tested is None else f"{name} ({tested:,} tested)"
+
 
 NOT_RUN = Cell("not run", missing=True)
 UNDEFINED = Cell(NOTHING, missing=True)

@@ -1,4 +1,4 @@
-"""The report as one HTML file that loads nothing else."""
+"""The report as one HTML file that loads nothing else, in the order of its sections."""
 
 from __future__ import annotations
 
@@ -9,9 +9,50 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from deaps.report.parts import Bullets, Notice, Paragraph, Section, TermList
+from deaps.evaluation.document import Evaluation
+from deaps.report.ablations import ablations_section, trials_section
+from deaps.report.benchmark import benchmark_section
+from deaps.report.change import change_sections
+from deaps.report.evolution import evolution_section
+from deaps.report.few_labels import few_labels_section
+from deaps.report.headline import headline_section
+from deaps.report.nights import sleep_sections
+from deaps.report.parts import Bullets, Notice, Paragraph, Section, TermList, numbered
+from deaps.report.pca import pca_section
+from deaps.report.provenance import deviations_section, provenance_section
+from deaps.report.quality import quality_section
+from deaps.report.ranks import mean_ranks_section
+from deaps.report.results import absent_section, marked_synthetic, reported
+from deaps.report.strips import strips_section
 from deaps.report.theme import DARK, LIGHT
+from deaps.report.training import training_section
+from deaps.report.window_map import map_section
 from deaps.report.wording import percent
+
+
+def report_sections(evaluation: Evaluation) -> tuple[Section, ...]:
+    """Return every section in order, tables and figures numbered."""
+    sections = (
+        headline_section(evaluation),
+        *change_sections(evaluation),
+        mean_ranks_section(evaluation),
+        *(benchmark_section(evaluation, benchmark) for benchmark in reported(evaluation)),
+        few_labels_section(evaluation),
+        evolution_section(evaluation),
+        strips_section(evaluation),
+        pca_section(evaluation),
+        ablations_section(evaluation),
+        training_section(evaluation),
+        quality_section(evaluation),
+        *sleep_sections(evaluation),
+        map_section(evaluation),
+        trials_section(evaluation),
+        deviations_section(evaluation),
+        absent_section(evaluation),
+        provenance_section(evaluation),
+    )
+    return marked_synthetic(numbered(sections), evaluation)
+
 
 _TEMPLATES = "templates"
 

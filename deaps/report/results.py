@@ -1,8 +1,9 @@
-"""Questions to an evaluation: what was run, who leads, and the names for people."""
+"""Questions to an evaluation: what was run, what is missing, who leads, and names for people."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from deaps.evaluation.document import (
     BenchmarkRecord,
@@ -11,6 +12,18 @@ from deaps.evaluation.document import (
     Representation,
     RepresentationRole,
     Score,
+)
+from deaps.report.parts import (
+    Beside,
+    Bullets,
+    Figure,
+    Map,
+    Matrices,
+    Notice,
+    Paragraph,
+    Part,
+    Section,
+    Table,
 )
 from deaps.report.wording import listed
 
@@ -113,3 +126,66 @@ def representation_label(evaluation: Evaluation, name: str) -> str:
 def dataset_label(evaluation: Evaluation, name: str) -> str:
     """Return the label of a data set, or the key itself where it has no entry."""
     return DatasetLabels(evaluation.datasets)[name]
+
+
+def absent_section(evaluation: Evaluation) -> Section:
+    """Return all that is absent, benchmarks that were not run among it."""
+    items = [
+        f"{benchmark.title}: {why_not_run(benchmark)}"
+        for benchmark in evaluation.benchmarks
+        if not was_run(benchmark)
+    ]
+    items += evaluation.absent
+    part: Part = Bullets(tuple(items)) if items else Paragraph("Nothing is missing.")
+    return Section("absent", "Not shown, and why", (part,))
+
+
+def notices(evaluation: Evaluation, *subjects: str, empty: bool) -> tuple[Notice, ...]:
+    """Return what the evaluation lists as absent under these names ("pca: no data at ...").
+
+    If a section is ``empty`` and the evaluation gives no reason, one sentence says so.
+    """
+    reasons = [text for text in evaluation.absent if _subject(text) in subjects]
+    if not reasons and empty:
+        reasons = [f"{subjects[0]}: not part of this evaluation"]
+    return tuple(Notice(f"Not shown: {reason}") for reason in reasons)
+
+
+def _subject(text: str) -> str:
+    """Return what a text is about: "pca" of "pca of BYOL: too few windows"."""
+    return text.partition(":")[0].partition(" of ")[0].strip().lower().replace("_", " ")
+
+
+_MARK = "Synthetic data."
+
+
+def report_title(evaluation: Evaluation) -> str:
+    """Return the title, which says if the data are synthetic."""
+    return f"{evaluation.title} (synthetic data)" if evaluation.synthetic else evaluation.title
+
+
+def synthetic_banner(evaluation: Evaluation) -> str | None:
+    """Return what stands above the page; None where every recording is of a person."""
+    if not evaluation.synthetic:
+        return None
+    names = listed(dataset_label(evaluation, name) for name in evaluation.synthetic)
+    verb = "is" if len(evaluation.synthetic) == 1 else "are"
+    return (
+        f"Synthetic data: {names} {verb} made by deaps synth, and no person was recorded. Nothing "
+        "here says anything about patients, about the real data sets or about the paper."
+    )
+
+
+def marked_synthetic(sections: Iterable[Section], evaluation: Evaluation) -> tuple[Section, ...]:
+    """Return the sections; if data are synthetic, every caption begins with that."""
+    if not evaluation.synthetic:
+        return tuple(sections)
+    return tuple(replace(s, parts=tuple(map(_marked, s.parts))) for s in sections)
+
+
+def _marked(part: Part) -> Part:
+    if isinstance(part, Beside):
+        return Beside(tuple(map(_marked, part.parts)))
+    if isinstance(part, Table | Figure | Matrices | Map):
+        return replace(part, caption=f"{_MARK} {part.caption}")
+    return part

@@ -17,11 +17,10 @@ import numpy as np
 from PIL import Image
 
 from deaps.evaluation.document import PAGE_NAME, Strip
-from deaps.report.figures.recordings.night import Night, night_plot
-from deaps.report.figures.recordings.strips import strip_plot, strip_range
 from deaps.report.page import html_page
 from deaps.report.parts import Figure, Panel, Section, numbered
-from deaps.report.sections.strips import PAPER_LINES
+from deaps.report.recording import Night, night_plot
+from deaps.report.strips import PAPER_LINES, strip_plot, strip_range
 from flows.config import load_settings
 from flows.experiment.state import find_evaluation
 from flows.show import show

@@ -21,8 +21,8 @@ from deaps.evaluation.document import (
     write_evaluation,
 )
 from deaps.evaluation.representations import Experiment, FinishedRun, RunKey
-from deaps.exhibits.snapshot_change import RecordingDigests, describe_change, recording_digests
 from deaps.models.encoder_file import SHIPPED, WEIGHTS_NAME
+from deaps.report.change import RecordingDigests, describe_change, recording_digests
 from deaps.training.run_folder import Run, encoder_digests, open_run, run_path
 from flows.config import Settings
 from flows.experiment.plan import plan_experiment

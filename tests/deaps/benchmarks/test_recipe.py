@@ -28,7 +28,7 @@ from deaps.evaluation.examples import (
     window_examples,
 )
 from deaps.evaluation.plan import followed_benchmarks
-from deaps.report.outline import report_sections
+from deaps.report.page import report_sections
 from flows.config import Settings, load_settings
 from flows.experiment.state import load_state
 from storage.errors import DeapsError

@@ -8,7 +8,7 @@ from typing import Any
 from deaps.evaluation.document import DatasetLabels
 from deaps.evaluation.features import FeatureSource
 from deaps.evaluation.representations import FeatureFile
-from deaps.exhibits.collection import ExhibitMaker, FiguresByStep
+from deaps.report.figure_data import ExhibitMaker, FiguresByStep
 
 PLANS: dict[str, Any] = {"challenge2017": None}
 

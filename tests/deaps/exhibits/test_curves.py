@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deaps.exhibits import NotShownError
-from deaps.exhibits.curves import training_curve
+from deaps.report.arrays import NotShownError
+from deaps.report.training import training_curve
 
 
 def rows(n: int, every: int = 5) -> list[dict[str, float]]:

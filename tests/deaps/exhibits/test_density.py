@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deaps.exhibits.density import common_grid, density
+from deaps.report.pca import common_grid, density
 
 
 def test_density_equals_that_of_scipy() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deaps.exhibits import NotShownError
-from deaps.exhibits.evolution import evolution_exhibit
+from deaps.report.arrays import NotShownError
+from deaps.report.evolution import evolution_exhibit
 
 STEPS = [0, 100, 200, 400, 800, 1200]
 VALUES = [0.5, 0.61, 0.66, 0.7, 0.69, 0.74]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from deaps.exhibits.gradual_use import last_means
+from deaps.report.training import last_means
 
 
 def row(step: int, value: float) -> dict[str, Any]:

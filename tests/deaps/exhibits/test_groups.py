@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deaps.exhibits.groups import group_numbers, stratified_sample
+from deaps.report.arrays import group_numbers, stratified_sample
 
 
 def test_names_are_numbered_as_they_appear() -> None:

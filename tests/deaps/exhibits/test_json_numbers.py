@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deaps.exhibits.json_numbers import plain_floats
+from deaps.report.arrays import plain_floats
 
 
 def test_values_keep_six_significant_digits() -> None:

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from deaps.evaluation.document import Pca
-from deaps.exhibits import NotShownError
-from deaps.exhibits.pca import folded_auc, ks_distance, pca_exhibit, subject_silhouette
+from deaps.report.arrays import NotShownError
+from deaps.report.pca import folded_auc, ks_distance, pca_exhibit, subject_silhouette
 
 N, D = 400, 10
 

@@ -7,9 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from deaps.evaluation.document import EmbeddingMap
-from deaps.exhibits import NotShownError
-from deaps.exhibits.point_map import decode_strips, embedding_map, lay_out
-from deaps.exhibits.small_strips import thin
+from deaps.report.arrays import NotShownError
+from deaps.report.window_map import decode_strips, embedding_map, lay_out, thin
 
 N = 90
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from deaps.evaluation.document import DatasetLabels, QualityExample
-from deaps.exhibits.quality_examples import quality_counts, quality_examples
+from deaps.report.quality import quality_counts, quality_examples
 from storage import Quality, WindowStore, open_index
 from tests.storage.made_store import make_row, publish_rows, quarantined, write_recording
 

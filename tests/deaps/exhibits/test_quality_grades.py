@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from deaps.exhibits.quality_grades import quality_grades, spearman
+from deaps.report.quality import quality_grades, spearman
 from storage.publish import publish
 from storage.schema import DatasetRow, SubjectRow
 from storage.snapshot import open_index

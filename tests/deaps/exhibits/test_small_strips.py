@@ -7,7 +7,7 @@ import base64
 import numpy as np
 import pytest
 
-from deaps.exhibits.small_strips import LIMIT, pack, thin, unpack
+from deaps.report.window_map import LIMIT, pack, thin, unpack
 from tests.deaps.probing.made_windows import beats_from, ecg_window
 
 

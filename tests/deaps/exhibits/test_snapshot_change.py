@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 from deaps.evaluation.document import Evaluation, FigureChange, RecordingChange
-from deaps.exhibits.snapshot_change import compare_figures, compare_recordings, describe_change
-from deaps.report.outline import report_sections
-from deaps.report.sections.change import change_sections
+from deaps.report.change import (
+    change_sections,
+    compare_figures,
+    compare_recordings,
+    describe_change,
+)
+from deaps.report.page import report_sections
 from tests.deaps.report.made_evaluation import made_evaluation
 
 BEFORE = {("shhs", "a"): "1", ("shhs", "b"): "2", ("mitdb", "100"): "3"}

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from deaps.exhibits import NotShownError
-from deaps.exhibits.strips import CAPTIONS, ChosenStrips, choose_strips, strip
+from deaps.report.arrays import NotShownError
+from deaps.report.strips import CAPTIONS, ChosenStrips, choose_strips, strip
 
 E, B, U = "Excellent", "Barely acceptable", "Unacceptable"
 

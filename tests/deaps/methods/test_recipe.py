@@ -20,7 +20,7 @@ from deaps.methods.interface import Method
 from deaps.models.encoder import Network
 from deaps.models.encoder_file import EncoderFileError, load_encoder
 from deaps.report import write_report
-from deaps.report.outline import report_sections
+from deaps.report.page import report_sections
 from deaps.sampling.sampler import Batch, Views
 from deaps.training.run_folder import Run, encoder_files, open_run, run_path
 from flows.config import ConfigError, Settings, load_settings, overridden

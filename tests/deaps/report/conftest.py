@@ -8,7 +8,7 @@ import pytest
 
 from deaps.evaluation.document import Evaluation
 from deaps.report import write_report
-from deaps.report.outline import report_sections
+from deaps.report.page import report_sections
 from deaps.report.parts import Section
 from tests.deaps.report.made_evaluation import made_evaluation
 

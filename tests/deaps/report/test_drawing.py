@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from deaps.report.figures.accuracy import fold_offsets
-from deaps.report.figures.drawing import bare_axes, limits, points, shortened, spread
+from deaps.report.benchmark import fold_offsets
+from deaps.report.drawing import bare_axes, limits, points, shortened, spread
 from deaps.report.svg import inline_svg
 from deaps.report.theme import INK, SERIES, SHAPES, Shape
 

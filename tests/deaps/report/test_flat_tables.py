@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deaps.evaluation.document import Evaluation
-from deaps.report.flat_tables import ABOUT_TABLES, flat_tables
+from deaps.report.markdown import ABOUT_TABLES, flat_tables
 
 Rows = list[dict[str, str]]
 

@@ -6,8 +6,8 @@ import re
 
 import numpy as np
 
-from deaps.report.figures.quality_bars import quality_sign
-from deaps.report.figures.recordings.night import Night, night_plot
+from deaps.report.quality import quality_sign
+from deaps.report.recording import Night, night_plot
 from deaps.report.theme import VARIABLES
 
 CLASSES = ("Excellent", "Barely acceptable", "Unacceptable")

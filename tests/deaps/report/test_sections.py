@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import pytest
 
 from deaps.evaluation.document import BenchmarkRecord, Evaluation, Provenance
-from deaps.report.columns import METRIC_TITLES
-from deaps.report.outline import report_sections
+from deaps.report.benchmark import benchmark_section
+from deaps.report.cells import METRIC_TITLES
+from deaps.report.headline import headline_section
+from deaps.report.page import report_sections
 from deaps.report.parts import Bullets, Figure, Map, Matrices, Notice, Paragraph, Section, Table
-from deaps.report.sections.absent import absent_section
-from deaps.report.sections.quality import quality_section
-from deaps.report.sections.results.benchmark import benchmark_section
-from deaps.report.sections.results.headline import headline_section
+from deaps.report.quality import quality_section
+from deaps.report.results import absent_section
 from deaps.report.wording import percent
 from tests.deaps.report.made_evaluation import ABLATED, ABSENT, FLOORS, LABELS, METHODS, NOT_RUN
 from tests.deaps.report.part_lookup import all_parts, rows, table

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from deaps.evaluation.document import Evaluation, NightEvent, NightPage, NightStage, QualityGrades
-from deaps.exhibits.nights import example_nights, night_page, scored_dataset
-from deaps.report.figures.recordings.night_page import night_page_plot
-from deaps.report.outline import report_sections
-from deaps.report.page import html_page
+from deaps.report.nights import example_nights, night_page, night_page_plot, scored_dataset
+from deaps.report.page import html_page, report_sections
 from storage.publish import publish
 from storage.schema import DatasetRow
 from storage.snapshot import open_index

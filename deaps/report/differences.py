@@ -1,0 +1,335 @@
+"""Paired differences of one benchmark: figure, table, and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as MplFigure
+
+from deaps.evaluation.document import (
+    BenchmarkRecord,
+    ComparisonFamily,
+    Difference,
+    Evaluation,
+    MetricComparison,
+)
+from deaps.report.cells import METRIC_TITLES, UNDEFINED
+from deaps.report.drawing import line_sign, marker_sign, pixel_axes, shortened, text_width
+from deaps.report.parts import (
+    Body,
+    Cell,
+    ColumnGroup,
+    Figure,
+    LegendEntry,
+    Notice,
+    Panel,
+    Part,
+    Row,
+    Table,
+)
+from deaps.report.results import representation_label
+from deaps.report.svg import inline_svg
+from deaps.report.theme import INK, MUTED, PAGE, RULE, SeriesStyle, series_styles
+from deaps.report.wording import counted, listed, points, points_between, probability, slug
+
+_WIDTH = 440
+_ROW = 24
+_TOP = 8
+_BOTTOM = 40
+_LABEL_LENGTH = 24
+_MARGIN = 0.06
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceRow:
+    """One rival, in points."""
+
+    label: str
+    style: SeriesStyle
+    value: float
+    low: float
+    high: float
+    """Of this rival's own interval."""
+    family_low: float
+    family_high: float
+    """Of the interval that allows for the number of rivals."""
+    counts: bool
+
+
+def difference_plot(rows: Sequence[DifferenceRow], *, axis: str, name: str, label: str) -> Markup:
+    """Return a row for each rival: a filled sign where the difference counts, else an open one."""
+    height = _TOP + _BOTTOM + _ROW * len(rows)
+
+    def draw(figure: MplFigure) -> None:
+        labels = [shortened(row.label, _LABEL_LENGTH) for row in rows]
+        axes = pixel_axes(figure, left=14 + text_width(labels), right=16, top=_TOP, bottom=_BOTTOM)
+        low = min([0.0, *(row.family_low for row in rows)])
+        high = max([0.0, *(row.family_high for row in rows)])
+        margin = _MARGIN * (high - low) or 1.0
+        axes.set(xlim=(low - margin, high + margin), ylim=(len(rows) - 0.4, -0.6))
+        axes.set_yticks(range(len(rows)), labels)
+        axes.tick_params(axis="y", labelcolor=INK)
+        axes.set_xlabel(axis)
+        axes.spines["left"].set_visible(False)
+        axes.grid(axis="x")
+        axes.axvline(0, color=MUTED, linewidth=1)
+        for place, row in enumerate(rows):
+            _draw_row(axes, row, place)
+
+    return inline_svg(draw, name=name, label=label, size=(_WIDTH, height))
+
+
+def _draw_row(axes: Axes, row: DifferenceRow, place: int) -> None:
+    axes.axhline(place, color=RULE, linewidth=0.6, zorder=0.5)
+    colour = row.style.colour
+    axes.plot([row.family_low, row.family_high], [place] * 2, color=colour, linewidth=1)
+    axes.plot([row.low, row.high], [place] * 2, color=colour, linewidth=2.8)
+    axes.plot(
+        [row.value],
+        [place],
+        marker=row.style.marker,
+        markersize=7,
+        color=colour,
+        markerfacecolor=colour if row.counts else PAGE,
+    )
+
+
+ALPHA = 0.05
+FAMILY_TITLES: dict[ComparisonFamily, str] = {
+    "methods": "Other methods",
+    "floors": "Floors",
+    "components": "Rungs of the ladder",
+    "sizes": "Other spans and numbers of features",
+    "joined": "What the method adds to the rhythm",
+}
+
+_RIVALS: dict[ComparisonFamily, str] = {
+    "methods": "another method",
+    "floors": "a floor",
+    "components": "a rung of the ladder",
+    "sizes": "another span or number of features",
+    "joined": "the RR numbers alone",
+}
+
+_NOTE = (
+    "Points. Brackets hold the 95 % interval over people and seeds, wide enough for all rivals of "
+    "the same part of the table together; p is that of a sign-flip test over people, after Holm "
+    "over the same rivals. ✓ marks a difference that counts: p is below 0.05 and the interval "
+    "excludes zero. Metrics and benchmarks are not corrected for their number."
+)
+
+
+def difference_parts(evaluation: Evaluation, benchmark: BenchmarkRecord) -> list[Part]:
+    """Return the notice on what cannot be told, a figure and a table; nothing without rivals."""
+    if not benchmark.comparisons:
+        return []
+    rows = {metric: _rows(evaluation, benchmark, metric) for metric in _metrics(benchmark)}
+    drawn = {metric: found for metric, found in rows.items() if found}
+    figures = [_figure(evaluation, benchmark, drawn)] if drawn else []
+    return [*_too_few(benchmark), *figures, _table(evaluation, benchmark)]
+
+
+def too_few_subjects(comparison: MetricComparison) -> str | None:
+    """Return the sentence on a family in which no difference can count, None if one can."""
+    if comparison.smallest_p < ALPHA:
+        return None
+    return (
+        f"With {comparison.n_subjects:,} people no difference to {_RIVALS[comparison.family]} can "
+        f"count: the smallest p that they can give, after Holm over "
+        f"{counted(len(comparison.differences), 'rival')}, is "
+        f"{probability(comparison.smallest_p)}."
+    )
+
+
+def _too_few(benchmark: BenchmarkRecord) -> list[Part]:
+    compared = (benchmark.comparison(family, "accuracy") for family in _families(benchmark))
+    sentences = [too_few_subjects(comparison) for comparison in compared if comparison]
+    text = " ".join(sentence for sentence in sentences if sentence)
+    return [Notice(text)] if text else []
+
+
+def _metrics(benchmark: BenchmarkRecord) -> list[str]:
+    present = {comparison.metric for comparison in benchmark.comparisons}
+    return [metric for metric in METRIC_TITLES if metric in present]
+
+
+def _families(benchmark: BenchmarkRecord) -> list[ComparisonFamily]:
+    present = {comparison.family for comparison in benchmark.comparisons}
+    return [family for family in FAMILY_TITLES if family in present]
+
+
+def _figure(
+    evaluation: Evaluation, benchmark: BenchmarkRecord, rows: dict[str, list[DifferenceRow]]
+) -> Figure:
+    name = f"figure-differences-{slug(benchmark.name)}"
+    panels = tuple(_panel(benchmark, metric, drawn) for metric, drawn in rows.items())
+    return Figure(
+        id=name,
+        caption=f"{benchmark.title}: {_reference(evaluation, benchmark)} less each rival, on the "
+        "same people. Right of zero it is better.",
+        panels=panels,
+        arrangement="pair",
+        legend=(
+            LegendEntry(marker_sign("o", INK, name=f"{name}-counts"), "counts"),
+            LegendEntry(marker_sign("o", INK, name=f"{name}-open", filled=False), "does not"),
+            LegendEntry(
+                line_sign(INK, name=f"{name}-line"),
+                "95 % interval: thick for one rival alone, thin for all of its kind together",
+            ),
+        ),
+    )
+
+
+def _reference(evaluation: Evaluation, benchmark: BenchmarkRecord) -> str:
+    family = benchmark.comparisons[0]
+    return representation_label(evaluation, family.reference)
+
+
+def _rows(evaluation: Evaluation, benchmark: BenchmarkRecord, metric: str) -> list[DifferenceRow]:
+    """Return the rows of methods and floors, as far as the evaluation has them."""
+    styles = series_styles(evaluation.representations)
+    return [
+        DifferenceRow(
+            label=representation_label(evaluation, difference.rival),
+            style=styles[difference.rival],
+            value=100 * difference.value,
+            low=100 * difference.low,
+            high=100 * difference.high,
+            family_low=100 * difference.family_low,
+            family_high=100 * difference.family_high,
+            counts=difference.counts,
+        )
+        for family in ("methods", "floors")
+        if (comparison := benchmark.comparison(family, metric))
+        for difference in comparison.differences
+        if difference.rival in styles
+    ]
+
+
+def _panel(benchmark: BenchmarkRecord, metric: str, rows: list[DifferenceRow]) -> Panel:
+    title = METRIC_TITLES[metric]
+    words = ", ".join(f"{row.label} {row.value:+.1f}" for row in rows)
+    name = f"differences-{slug(benchmark.name)}-{slug(metric)}"
+    label = f"Differences in {title} in {benchmark.title}, points: {words}"
+    return Panel(
+        difference_plot(rows, axis=f"{title}, points", name=name, label=label), title=title
+    )
+
+
+def _table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
+    metrics = _metrics(benchmark)
+    return Table(
+        id=f"table-differences-{slug(benchmark.name)}",
+        caption=f"{benchmark.title}: paired differences.",
+        corner="less",
+        groups=tuple(ColumnGroup(METRIC_TITLES[m], ("difference", "p")) for m in metrics),
+        bodies=tuple(
+            _body(evaluation, benchmark, family, metrics) for family in _families(benchmark)
+        ),
+        notes=(
+            _NOTE,
+            *scope_notes(d.scope for c in benchmark.comparisons for d in c.differences),
+        ),
+    )
+
+
+def scope_notes(scopes: Iterable[str | None]) -> tuple[str, ...]:
+    """Return a note for what intervals do not cover, where a seed's luck is not known."""
+    partial = {scope for scope in scopes if scope is not None and "one seed" in scope}
+    return tuple(f"Some intervals cover {scope}." for scope in sorted(partial))
+
+
+def _body(
+    evaluation: Evaluation,
+    benchmark: BenchmarkRecord,
+    family: ComparisonFamily,
+    metrics: list[str],
+) -> Body:
+    comparisons = {m: benchmark.comparison(family, m) for m in metrics}
+    found = [c for c in comparisons.values() if c is not None]
+    rivals = dict.fromkeys(d.rival for c in found for d in c.differences)
+    rows = tuple(
+        Row(
+            representation_label(evaluation, rival),
+            tuple(cell for m in metrics for cell in _cells(comparisons[m], rival)),
+        )
+        for rival in rivals
+    )
+    reference = representation_label(evaluation, found[0].reference)
+    return Body(rows, title=f"{FAMILY_TITLES[family]}: {reference} less")
+
+
+def _cells(comparison: MetricComparison | None, rival: str) -> tuple[Cell, Cell]:
+    difference = comparison.difference(rival) if comparison else None
+    if difference is None:
+        return UNDEFINED, UNDEFINED
+    return difference_cell(difference), Cell(probability(difference.p_holm))
+
+
+def difference_cell(difference: Difference) -> Cell:
+    """Return a difference in points, marked where it counts, with its family's interval."""
+    mark = " ✓" if difference.counts else ""
+    between = points_between(difference.family_low, difference.family_high)
+    return Cell(points(difference.value) + mark, note=between)
+
+
+_FAMILIES: tuple[ComparisonFamily, ...] = ("methods", "floors")
+_OTHER_METRICS = ("auroc", "f1")
+
+
+def comparison_sentences(evaluation: Evaluation, benchmark: BenchmarkRecord) -> list[str]:
+    """Return how the reference compares with methods and floors.
+
+    By accuracy every rival is named, by AUROC and F1 those whose difference counts.
+    """
+    sentences = []
+    for family in _FAMILIES:
+        if comparison := benchmark.comparison(family, "accuracy"):
+            sentences += _by_accuracy(evaluation, comparison)
+    for metric in _OTHER_METRICS:
+        sentences += _by_other_metric(evaluation, benchmark, metric)
+    return sentences
+
+
+def _by_accuracy(evaluation: Evaluation, comparison: MetricComparison) -> list[str]:
+    if sentence := too_few_subjects(comparison):
+        return [sentence]
+    reference = representation_label(evaluation, comparison.reference)
+    sentences = [f"{reference} is {words}." for words in _places(evaluation, comparison)]
+    if alike := [d for d in comparison.differences if not d.counts]:
+        sentences.append(f"{reference} cannot be told from {_rivals(evaluation, alike)}.")
+    return sentences
+
+
+def _by_other_metric(evaluation: Evaluation, benchmark: BenchmarkRecord, metric: str) -> list[str]:
+    found = [benchmark.comparison(family, metric) for family in _FAMILIES]
+    places = [words for c in found if c is not None for words in _places(evaluation, c)]
+    if not places:
+        return []
+    reference = next(c.reference for c in found if c is not None)
+    label = representation_label(evaluation, reference)
+    return [f"By {METRIC_TITLES[metric]}, {label} is {listed(places)}."]
+
+
+def _places(evaluation: Evaluation, comparison: MetricComparison) -> list[str]:
+    """Return whom the reference is ahead of and whom behind, as far as the difference counts."""
+    counted = [d for d in comparison.differences if d.counts]
+    sides = {
+        "ahead of": [d for d in counted if d.value > 0],
+        "behind": [d for d in counted if d.value < 0],
+    }
+    return [f"{side} {_rivals(evaluation, found)}" for side, found in sides.items() if found]
+
+
+def _rivals(evaluation: Evaluation, differences: Iterable[Difference]) -> str:
+    return listed(_rival(evaluation, difference) for difference in differences)
+
+
+def _rival(evaluation: Evaluation, difference: Difference) -> str:
+    label = representation_label(evaluation, difference.rival)
+    article = "the " if label.endswith("encoder") else ""
+    between = points_between(difference.family_low, difference.family_high)
+    return f"{article}{label} ({points(difference.value)} points {between})"

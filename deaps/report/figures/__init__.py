@@ -1,1 +1,0 @@
-"""Drawings of the report, one module each."""

@@ -1,1 +1,0 @@
-"""Sections of the report, one module each: from the evaluation to parts."""

@@ -1,1 +1,0 @@
-"""The result itself: summary, ranks, each benchmark with its differences, few labels."""
