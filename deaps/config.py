@@ -87,7 +87,7 @@ class EncoderSettings(SettingsSection):
 
 
 class DeapsSettings(SettingsSection):
-    """DEAPS and the rungs of its ablation ladder (BYOL is the same without three terms)."""
+    """DEAPS and its ablations of components (BYOL is the same without three terms)."""
 
     tau: Fraction = 0.995
     """Share of the teacher that a step keeps."""

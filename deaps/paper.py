@@ -1,4 +1,4 @@
-"""The paper's ablation ladder, and its figures to print beside ours: percentages, as printed."""
+"""The paper's ablation steps, and its figures to print beside ours: percentages, as printed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Rung(NamedTuple):
     changed: dict[str, Any]
     """What it overrides of `DeapsSettings`."""
     tuned_as: str
-    """The method whose tuned settings it has. From BYOL on, each rung is to differ from the one
+    """The method whose tuned settings it has. From BYOL on, each step is to differ from the one
     below by a component, and not by a rate; PCLR is another method."""
 
 

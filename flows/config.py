@@ -146,7 +146,7 @@ class ExperimentSettings(SettingsSection):
     ``training`` alone. The other ablations have the first one."""
 
     reference: MethodName = DEAPS.name
-    """Method that the others, and the floors, are compared with."""
+    """Method that the others, and the baselines, are compared with."""
 
     evolution: bool = True
     """Run the benchmarks at every encoder file of each method, too."""

@@ -13,7 +13,7 @@ from deaps.config import DataPart
 from deaps.evaluation.answers import AnswersByKey
 from deaps.evaluation.document import BenchmarkRecord, DatasetLabels, Evaluation, Provenance, Stage
 from deaps.evaluation.outcomes import (
-    Judge,
+    Scorer,
     accuracy_table,
     benchmark_records,
     ranks,
@@ -96,7 +96,7 @@ def evaluate_all(
 def answer_blindly(settings: Settings) -> Path:
     """Fit every probe on finished runs, keep the answers and return the store.
 
-    No figure is computed, so nobody can stop or change an experiment because of one. Floors wait
+    No figure is computed, so nobody can stop or change an experiment because of one. Baselines wait
     for the evaluation: whoever makes it can compute them, without any training.
     """
     state = load_state(settings)
@@ -148,10 +148,10 @@ def figures(
     described = benchmark_records(
         settings.benchmarks, plans, inputs.not_run, labels, inputs.guarded.seen
     )
-    judge = Judge(experiment, settings.experiment.reference, settings.benchmarks.probes)
-    by_benchmark = judge.figures(plans, answers)
-    benchmarks = with_figures(described, by_benchmark, judge, answers)
-    few_labels = judge.few_labels(plans, answers)
+    scorer = Scorer(experiment, settings.experiment.reference, settings.benchmarks.probes)
+    by_benchmark = scorer.figures(plans, answers)
+    benchmarks = with_figures(described, by_benchmark, scorer, answers)
+    few_labels = scorer.few_labels(plans, answers)
     exhibits = ExhibitMaker(
         index,
         WindowStore(settings.store.root, normalise=settings.store.normalise),
@@ -162,7 +162,7 @@ def figures(
         seed=settings.benchmarks.seed,
     ).make(
         state.first_runs,
-        judge.figures_by_step(plans, answers, {f.representation: f.seed for f in drawn}),
+        scorer.figures_by_step(plans, answers, {f.representation: f.seed for f in drawn}),
     )
     trained = representation_records(experiment, state.finished, inputs.files)
     return Evaluation(
@@ -170,7 +170,7 @@ def figures(
         title=report_title(settings, labels),
         datasets=labels,
         synthetic=synthetic_datasets(index),
-        representations=with_joined(trained, judge.reference, benchmarks),
+        representations=with_joined(trained, scorer.reference, benchmarks),
         benchmarks=benchmarks,
         few_labels=few_labels.curves,
         few_label_comparisons=few_labels.comparisons,

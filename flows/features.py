@@ -28,7 +28,7 @@ def embed(
 ) -> int:
     """Compute the features that the evaluation of finished runs lacks; return how many files.
 
-    With ``run`` those of that run alone; without, those of every run and floor.
+    With ``run`` those of that run alone; without, those of every run and baseline.
     """
     settings, _ = start_flow(preset, config, overrides)
     if run is not None:
@@ -52,7 +52,7 @@ def missing_by_run(settings: Settings) -> dict[str, list[FeatureFile]]:
     """Return the files of features that are lacking, by the run whose encoders they need."""
     by_run: dict[str, list[FeatureFile]] = {}
     for file in missing_files(settings)[0]:
-        if file.source.kind == "encoder":  # a floor belongs to no run
+        if file.source.kind == "encoder":  # a baseline belongs to no run
             by_run.setdefault(run_of(file), []).append(file)
     return by_run
 

@@ -66,11 +66,11 @@ FROM (SELECT recording_id, min_by(path, rowid) AS first FROM sources GROUP BY re
 JOIN recordings USING (recording_id) GROUP BY dataset, first HAVING count(*) > 1
 """
 _COMPARED = ("start_s", "quality", "quality4", *GATE_FLAGS)
-_FLOORS_FOLDER = "floors"  # made by the benchmarks, in a package that this one may not import
+_BASELINES_FOLDER = "baselines"  # made by the benchmarks, in a package that this one may not import
 _KNOWN = {
     *(INDEX_NAME, INDEX_NAME + DIGEST_SUFFIX, INDEX_NAME + WAL_SUFFIX, LOCK_NAME),
     *(WRITERS_LOCK_NAME, STORE_ID_NAME, CROISSANT_NAME),
-    *(WINDOWS_FOLDER, RUNS_FOLDER, REPORTS_FOLDER, LOGS_FOLDER, _FLOORS_FOLDER),
+    *(WINDOWS_FOLDER, RUNS_FOLDER, REPORTS_FOLDER, LOGS_FOLDER, _BASELINES_FOLDER),
 }
 
 

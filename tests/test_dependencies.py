@@ -24,7 +24,7 @@ OWN = ("storage", "preprocessing", "deaps", "flows", "tests")
 def imported(folder: str) -> set[str]:
     """Return the packages that the modules of a folder import from outside, anywhere in them."""
     modules = {name for path in (ROOT / folder).rglob("*.py") for name in _imports(path)}
-    return modules - {*OWN, "docs"} - sys.stdlib_module_names
+    return modules - {*OWN, "docs", "experiments"} - sys.stdlib_module_names
 
 
 def _imports(path: Path) -> Iterator[str]:

@@ -54,7 +54,7 @@ class Challenge2017(Benchmark):
     classes = CLASSES
     followed = True
     few_labels = True
-    mean_f1 = True
+    metrics = ("f1",)
     overlap: ClassVar[Literal["remove", "keep"]] = "remove"
 
     def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:

@@ -27,21 +27,19 @@ class Benchmark(ABC):
     """False for the inner folds that settings are chosen by."""
     followed: ClassVar[bool] = False
     """Whether earlier encoders of a training are tested, too, to follow it over the steps."""
-    kappa: ClassVar[bool] = False
-    """Whether Cohen's kappa is reported, as sleep studies do."""
+    metrics: ClassVar[tuple[str, ...]] = ()
+    """Metrics of `METRICS` that it reports beside those of every benchmark, such as ``kappa``."""
     seen_in_training: ClassVar[bool] = False
     """Whether people that an encoder was trained on may be tested; the report then says so."""
     few_labels: ClassVar[bool] = False
     """Whether curves show how figures grow with the number of annotated people; its examples have
     a training and a test side."""
-    mean_f1: ClassVar[bool] = False
-    """Whether the mean F1 of its classes is reported, as the Challenge of 2017 does."""
     leak: ClassVar[str | None] = None
     """What its figures know that they should not, in a sentence; such a benchmark ranks nobody."""
     stand_in: ClassVar[str | None] = None
     """Name of the benchmark that is followed where this one cannot be run."""
 
-    def judges(self, *, trial: bool) -> bool:
+    def tests(self, *, trial: bool) -> bool:
         """Return whether a training is tested on it: trials are on the inner folds alone."""
         return not (trial and self.reported)
 

@@ -33,7 +33,7 @@ class SleepStage(Benchmark):
     name = "sleep-stage"
     title = "Sleep stage: wake, N1 or N2, N3, REM"
     classes: ClassVar[tuple[str, ...]] = ("W", "N1-N2", "N3", "REM")
-    kappa = True
+    metrics = ("kappa",)
     of_stage: ClassVar[dict[str, int]] = {"W": 0, "N1": 1, "N2": 1, "N3": 2, "REM": 3}
 
     def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ class Apnea(Benchmark):
     title = "Apnea or hypopnea in the window"
     classes = ("none", "event")
     positive = "event"
-    kappa = True
+    metrics = ("kappa",)
 
     def datasets(self, settings: BenchmarkSettings) -> tuple[str, ...]:
         """Return the data set it needs."""

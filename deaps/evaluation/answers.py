@@ -18,7 +18,7 @@ from deaps.evaluation.features import FeatureTable, read_features
 from deaps.evaluation.plan import Plan, followed_benchmarks
 from deaps.evaluation.probes import PROBES, Answers
 from deaps.evaluation.representations import (
-    RR_FLOOR,
+    RR_BASELINE,
     FeatureFile,
     first_seeds,
     joined_name,
@@ -69,11 +69,11 @@ def requests(
 ) -> list[AnswerRequest]:
     """Return all answers that an evaluation needs.
 
-    Only the inner folds judge trials: their reported figures are never computed. The inner folds
+    Trials are evaluated on the inner folds alone: their reported figures are never computed. Those
     and earlier steps have the first probe alone.
     """
     wanted = [request for file in files for request in _of_file(file, plans, trials, probes)]
-    rhythm = next((file for file in files if file.source.kind == RR_FLOOR), None)
+    rhythm = next((file for file in files if file.source.kind == RR_BASELINE), None)
     if rhythm is not None:
         wanted += _joined(files, plans, reference, rhythm, probes[0])
     return wanted
@@ -84,7 +84,7 @@ def _of_file(
 ) -> Iterator[AnswerRequest]:
     followed = followed_benchmarks(plans)
     for name, plan in plans.items():
-        if not plan.benchmark.judges(trial=file.representation in trials):
+        if not plan.benchmark.tests(trial=file.representation in trials):
             continue
         if file.step is not None and name not in followed:
             continue

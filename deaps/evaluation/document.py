@@ -16,13 +16,13 @@ from storage.files import replacing
 EVALUATION_NAME = "evaluation.json"
 PAGE_NAME = "index.html"
 
-RepresentationRole = Literal["method", "floor", "joined", "ablation", "trial"]
-"""Joined is a method's features with a floor's beside them; a trial is a choice tried on the inner
+RepresentationRole = Literal["method", "baseline", "joined", "ablation", "trial"]
+"""Joined is a method's features with a baseline's beside them; a trial was compared on the inner
 folds alone."""
 
-ComparisonFamily = Literal["methods", "floors", "components", "sizes", "joined"]
-"""Rivals that are looked at together: other methods, floors, the ladder's rungs; and what a
-method's features add to a floor's."""
+ComparisonFamily = Literal["methods", "baselines", "components", "sizes", "joined"]
+"""Comparators that are tested together: other methods, baselines, ablations; and what a method's
+features add to a baseline's."""
 
 
 class DatasetLabels(dict[str, str]):
@@ -52,7 +52,7 @@ class TrainedRun(Record):
 
 
 class Representation(Record):
-    """What turns windows into features: a trained encoder, or a floor that it must beat."""
+    """What turns windows into features: a trained encoder, or a baseline that it must beat."""
 
     name: str
     """Key by which the rest of the document refers to it, such as ``deaps`` or ``random``."""
@@ -63,7 +63,7 @@ class Representation(Record):
     parameters: int | None = None
     """Of the encoder; None for classical features."""
     runs: tuple[TrainedRun, ...] = ()
-    """Its trainings, one for each seed; none for floors."""
+    """Its trainings, one for each seed; none for baselines."""
     missing_seeds: tuple[int, ...] = ()
     """Seeds whose training is not there; the figures are of the others."""
     iterations: int | None = None
@@ -86,7 +86,7 @@ class Score(Record):
     n: int
     """Examples behind it, of one seed."""
     by_seed: tuple[float, ...] = ()
-    """In the order of the representation's runs; a floor without seeds has one."""
+    """In the order of the representation's runs; a baseline without seeds has one."""
     scope: str | None = None
     """What the interval covers: people, or people and seeds; None without an interval."""
 
@@ -126,42 +126,42 @@ class ProbeOutcome(Record):
 
 
 class Difference(Record):
-    """The reference less a rival, on the same people."""
+    """The reference less a comparator, on the same people."""
 
-    rival: str
+    comparator: str
     value: float
     low: float
     high: float
-    """Of its interval at 95 %, this rival looked at alone."""
+    """Of its interval at 95 %, this comparator looked at alone."""
     family_low: float
     family_high: float
-    """Of the interval that allows for the number of rivals."""
+    """Of the interval that allows for the number of comparators."""
     p: float
     """Of the sign-flip test over people."""
     p_holm: float
-    """The same after Holm over the rivals."""
+    """The same after Holm over the comparators."""
     exact: bool
     """Whether the test tried every pattern of signs."""
     scope: str
     """What the intervals cover."""
-    counts: bool
+    significant: bool
     """Whether the test after Holm and the family's interval agree that there is a difference."""
 
 
 class MetricComparison(Record):
-    """A family of rivals against a reference by one metric."""
+    """A family of comparators against a reference by one metric."""
 
     family: ComparisonFamily
     metric: str
     reference: str
     n_subjects: int
     smallest_p: float
-    """The smallest p after Holm that so many subjects can give against so many rivals."""
+    """The smallest p after Holm that so many subjects can give against so many comparators."""
     differences: tuple[Difference, ...]
 
-    def difference(self, rival: str) -> Difference | None:
-        """Return the difference to a rival, None if there is none."""
-        return next((d for d in self.differences if d.rival == rival), None)
+    def difference(self, comparator: str) -> Difference | None:
+        """Return the difference to a comparator, None if there is none."""
+        return next((d for d in self.differences if d.comparator == comparator), None)
 
 
 class CurvePoint(Record):
@@ -188,7 +188,7 @@ class FewLabelCurve(Record):
 
 
 class FewLabelComparison(Record):
-    """A family of rivals against a reference at one number of annotated people."""
+    """A family of comparators against a reference at one number of annotated people."""
 
     benchmark: str
     people: int
@@ -203,7 +203,7 @@ class Ranks(Record):
     """By method, the best first."""
     by_benchmark: dict[str, dict[str, float]]
     critical_difference: float | None
-    """Mean ranks closer than this are not told apart; None without two benchmarks and methods."""
+    """Mean ranks closer than this do not differ significantly; None if there is no such test."""
     left_out: tuple[str, ...] = ()
     """Benchmarks on which some method has no figure."""
 
@@ -351,7 +351,7 @@ class GradualUse(Record):
     """With i and j exchanged."""
     first: float
     """With the first window in place of the middle."""
-    stranger: float
+    other_subject: float
     """With another person's middle."""
 
 

@@ -33,14 +33,14 @@ def guard_plans(
 ) -> GuardedPlans:
     """Return the benchmarks that test nobody whom some encoder was trained on, and the declared.
 
-    ``trained`` says by representation whom it was trained on, over all its seeds; ``trials`` are
-    those of them that only the inner folds judge. A benchmark is refused as a whole: without one
-    of the methods it would compare the others alone. It is not refused for an encoder of which
-    nothing is recorded, but it says so.
+    ``trained`` holds by representation the people it was trained on, over all its seeds;
+    ``trials`` are those of them that are evaluated on the inner folds alone. A benchmark is
+    refused as a whole: without one of the methods it would compare the others alone. It is not
+    refused for an encoder of which nothing is recorded, but it says so.
     """
     guarded = GuardedPlans({}, {}, {})
     for name, plan in plans.items():
-        seen = _seen(plan, _judged(plan.benchmark, trained, trials))
+        seen = _seen(plan, _tested_by(plan.benchmark, trained, trials))
         if seen is None:
             guarded.plans[name] = plan
         elif plan.benchmark.seen_in_training:
@@ -81,8 +81,8 @@ def refusals(
     """
     plans: dict[str, Plan] = {}
     for benchmark in configured_benchmarks(settings):
-        judged = _judged(benchmark, trained, trials)
-        if not benchmark.seen_in_training and _meets(index, benchmark, settings, judged):
+        tested = _tested_by(benchmark, trained, trials)
+        if not benchmark.seen_in_training and _meets(index, benchmark, settings, tested):
             plans |= _planned(index, benchmark, settings)
     return guard_plans(plans, trained, trials).refused
 
@@ -111,11 +111,11 @@ def _meets(
     )
 
 
-def _judged(
+def _tested_by(
     benchmark: Benchmark, trained: Mapping[str, TrainedOn], trials: Collection[str]
 ) -> dict[str, TrainedOn]:
-    """Return the trainings that a benchmark judges."""
-    return {name: t for name, t in trained.items() if benchmark.judges(trial=name in trials)}
+    """Return the trainings that a benchmark tests."""
+    return {name: t for name, t in trained.items() if benchmark.tests(trial=name in trials)}
 
 
 def _seen(plan: Plan, trained: Mapping[str, TrainedOn]) -> str | None:

@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from math import lcm
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from deaps.evaluation.metrics import Floats, Tally
+from deaps.evaluation.document import RepresentationRole
+from deaps.evaluation.tallies import Floats, Tally
 
 LEVEL = 0.95
 _TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
@@ -25,22 +26,34 @@ class Scope(StrEnum):
     """What an interval covers."""
 
     PEOPLE_AND_SEEDS = "people and seeds"
-    BORROWED = "people and seeds; with one seed, its luck is taken from the other methods"
+    BORROWED = "people and seeds; with one seed, the between-seed variance is that of other methods"
     NO_SEEDS = "people; nothing depends on a seed"
-    ONE_SEED = "people alone; one seed does not show its luck"
+    ONE_SEED = "people alone; the between-seed variance is unknown with one seed"
+
+
+R = TypeVar("R")
+S = TypeVar("S")
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
-    """What is compared: a representation's runs on one benchmark by one metric."""
+class Entry(Generic[R]):
+    """A representation in one benchmark: its runs, as answers or as tallies of one metric."""
 
     name: str
-    runs: tuple[Tally, ...]
+    runs: tuple[R, ...]
     """One for each seed."""
+    role: RepresentationRole = "method"
     seeded: bool = True
     """False for what comes out the same every time, such as the RR numbers."""
-    pooled: bool = True
-    """False for what borrows the pooled variance over seeds without adding to it."""
+
+    @property
+    def pooled(self) -> bool:
+        """Whether it adds to the pooled variance over seeds, or only borrows it."""
+        return self.role in ("method", "baseline")
+
+    def with_runs(self, runs: Sequence[S]) -> Entry[S]:
+        """Return the same representation by other runs."""
+        return Entry(self.name, tuple(runs), self.role, self.seeded)
 
 
 class Interval(NamedTuple):
@@ -64,54 +77,73 @@ class SeedVariance(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnFigure:
-    """A method's figure with its draws."""
+class Estimate:
+    """A representation's figure by one metric: the mean over its seeds, with its draws."""
 
+    entry: Entry[Tally]
     value: float
     by_run: tuple[float, ...]
     draws: Floats
     """(draws,); NaN where a draw of people leaves the metric undefined."""
     scope: Scope
 
+    def interval(self, bounds: tuple[float, float] = (-np.inf, np.inf)) -> Interval | None:
+        """Return the interval at 95 %, within the metric's bounds; None if no draw is defined."""
+        if not np.isfinite(self.draws).any():
+            return None
+        low, high = np.clip(interval(self.draws), *bounds).tolist()
+        return Interval(low, high)
 
-def draw_figures(methods: Sequence[Method], *, draws: int, seed: int = 0) -> dict[str, DrawnFigure]:
-    """Return each method's figure with its draws, which belong together method by method.
+
+def estimate(
+    entries: Sequence[Entry[Tally]], *, draws: int = 1000, seed: int = 0
+) -> dict[str, Estimate]:
+    """Return each representation's figure by a metric, with draws of the same people for all.
+
+    Baselines share no variance over seeds with trained representations. With one subject there is
+    nothing to draw from, and so no estimate.
 
     Raises
     ------
     ValueError
-        If a name comes twice, methods differ in their number of subjects, there are fewer than
-        two, a method without seeds has several runs, or the metric of a run is undefined.
+        If a name comes twice, entries differ in their number of subjects, one without seeds has
+        several runs, or the metric of a run is undefined.
     """
-    weights = subject_weights(_check(methods), draws, seed)
-    resampled = [_resample(method, weights) for method in methods]
-    shared = _shared_variance(methods, [r.luck for r in resampled])
-    spread = _spread_draws(shared.freedom, draws, seed)
-    return {
-        m.name: _draw_figure(m, r, shared, spread * _luck_draws(m.name, draws, seed))
-        for m, r in zip(methods, resampled, strict=True)
-    }
+    n_subjects = _check(entries)
+    if n_subjects < 2:
+        return {}
+    weights = subject_weights(n_subjects, draws, seed)
+    resampled = {entry.name: _resample(entry, weights) for entry in entries}
+    found: dict[str, Estimate] = {}
+    for is_baseline in (False, True):
+        group = [entry for entry in entries if (entry.role == "baseline") == is_baseline]
+        shared = _shared_variance(group, [resampled[entry.name].between_seeds for entry in group])
+        spread = _spread_draws(shared.freedom, draws, seed)
+        for entry in group:
+            deviation = spread * _seed_draws(entry.name, draws, seed)
+            found[entry.name] = _estimate(entry, resampled[entry.name], shared, deviation)
+    return {entry.name: found[entry.name] for entry in entries}
 
 
 def with_label_draws(
-    drawn: DrawnFigure, by_draw: Floats, people: Sequence[Collection[str]], *, seed: int = 0
-) -> DrawnFigure:
-    """Return a figure with the luck of who was labelled in its draws, too.
+    drawn: Estimate, by_draw: Floats, people: Sequence[Collection[str]], *, seed: int = 0
+) -> Estimate:
+    """Return a figure with the variance of who was labelled in its draws, too.
 
     ``by_draw`` is the figure of each draw of labelled people, (R,), and ``people`` who they are,
-    the same number in each. Draws that are all alike show no luck.
+    the same number in each. Draws that are all alike show no variance.
     """
-    ratio, freedom = label_luck(people)
+    ratio, freedom = label_variance(people)
     if freedom == 0:
         return drawn
     size = len(drawn.draws)
     normal = _stream(seed, "labelled people").standard_normal((size, len(by_draw)))
     spread = _spread_draws(freedom, size, seed, "spread of labelled people")
-    luck = normal @ (by_draw - by_draw.mean()) * np.sqrt(ratio / len(by_draw)) * spread
-    return replace(drawn, draws=drawn.draws + luck)
+    deviation = normal @ (by_draw - by_draw.mean()) * np.sqrt(ratio / len(by_draw)) * spread
+    return replace(drawn, draws=drawn.draws + deviation)
 
 
-def label_luck(people: Sequence[Collection[str]]) -> tuple[float, int]:
+def label_variance(people: Sequence[Collection[str]]) -> tuple[float, int]:
     """Return the variance of the mean over draws of people in units of that between draws.
 
     With it come the degrees of freedom, 0 where the draws are all alike.
@@ -197,43 +229,45 @@ def widen_for_family(
 
 
 class _Resampled(NamedTuple):
-    """A method's runs under each draw of people."""
+    """A representation's runs under each draw of people."""
 
     by_run: Floats
     """Of all people, (k,)."""
     figure: Floats
     """Mean over the runs under each draw, (draws,)."""
-    luck: SeedVariance
+    between_seeds: SeedVariance
     n_subjects: int
 
 
-def _resample(method: Method, weights: Floats) -> _Resampled:
-    by_run = np.array([run.value() for run in method.runs])
+def _resample(entry: Entry[Tally], weights: Floats) -> _Resampled:
+    by_run = np.array([run.value() for run in entry.runs])
     if not np.isfinite(by_run).all():
-        raise ValueError(f"the metric of {method.name!r} is undefined in some run: {by_run}")
-    drawn = np.stack([run.values(weights) for run in method.runs], axis=1)
+        raise ValueError(f"the metric of {entry.name!r} is undefined in some run: {by_run}")
+    drawn = np.stack([run.values(weights) for run in entry.runs], axis=1)
     return _Resampled(by_run, drawn.mean(axis=1), own_variance(by_run, drawn), weights.shape[1])
 
 
-def _shared_variance(methods: Sequence[Method], lucks: Sequence[SeedVariance]) -> SeedVariance:
+def _shared_variance(
+    entries: Sequence[Entry[Tally]], between_seeds: Sequence[SeedVariance]
+) -> SeedVariance:
     """Return the variance of those who are pooled; where these have one run each, of all."""
-    seeded = [(m.pooled, luck) for m, luck in zip(methods, lucks, strict=True) if m.seeded]
-    of_pooled = pooled_variance([luck for pooled, luck in seeded if pooled])
-    return of_pooled if of_pooled.freedom else pooled_variance([luck for _, luck in seeded])
+    seeded = [(e.pooled, own) for e, own in zip(entries, between_seeds, strict=True) if e.seeded]
+    of_pooled = pooled_variance([own for pooled, own in seeded if pooled])
+    return of_pooled if of_pooled.freedom else pooled_variance([own for _, own in seeded])
 
 
-def _draw_figure(
-    method: Method, runs: _Resampled, shared: SeedVariance, luck: Floats
-) -> DrawnFigure:
+def _estimate(
+    entry: Entry[Tally], runs: _Resampled, shared: SeedVariance, deviation: Floats
+) -> Estimate:
     value = float(runs.by_run.mean())
     people = small_sample_factor(runs.n_subjects) * (runs.figure - value)
-    variance = max(runs.luck.variance, shared.variance) if method.seeded else 0.0
-    draws = value + people + np.sqrt(variance / len(runs.by_run)) * luck
-    return DrawnFigure(value, tuple(runs.by_run.tolist()), draws, _scope(method, shared))
+    variance = max(runs.between_seeds.variance, shared.variance) if entry.seeded else 0.0
+    draws = value + people + np.sqrt(variance / len(runs.by_run)) * deviation
+    return Estimate(entry, value, tuple(runs.by_run.tolist()), draws, _scope(entry, shared))
 
 
-def _luck_draws(name: str, draws: int, seed: int) -> Floats:
-    """Return z, (draws,), of one method."""
+def _seed_draws(name: str, draws: int, seed: int) -> Floats:
+    """Return z, (draws,), of one representation."""
     return _stream(seed, f"seeds of {name}").standard_normal(draws)
 
 
@@ -244,10 +278,10 @@ def _spread_draws(freedom: int, draws: int, seed: int, purpose: str = "spread") 
     return np.sqrt(freedom / _stream(seed, purpose).chisquare(freedom, draws))
 
 
-def _scope(method: Method, shared: SeedVariance) -> Scope:
-    if not method.seeded:
+def _scope(entry: Entry[Tally], shared: SeedVariance) -> Scope:
+    if not entry.seeded:
         return Scope.NO_SEEDS
-    if len(method.runs) > 1:
+    if len(entry.runs) > 1:
         return Scope.PEOPLE_AND_SEEDS
     return Scope.BORROWED if shared.freedom else Scope.ONE_SEED
 
@@ -270,19 +304,27 @@ def _stream(seed: int, purpose: str) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=[seed, crc32(purpose.encode())]))
 
 
-def _check(methods: Sequence[Method]) -> int:
-    """Return the number of subjects, having made sure that the methods can be drawn together."""
-    names = [m.name for m in methods]
+def bounds_of(found: Estimate | None, bounds: tuple[float, float]) -> dict[str, Any]:
+    """Return ``low``, ``high`` and ``scope`` for a record; nothing where none could be drawn."""
+    limits = None if found is None else found.interval(bounds)
+    if found is None or limits is None:
+        return {}
+    return {"low": limits.low, "high": limits.high, "scope": found.scope.value}
+
+
+def _check(entries: Sequence[Entry[Tally]]) -> int:
+    """Return the number of subjects, having made sure that the entries can be drawn together."""
+    names = [entry.name for entry in entries]
     if len(set(names)) < len(names):
-        raise ValueError(f"a method's name comes twice in {names}")
-    for method in methods:
-        if not method.runs or (not method.seeded and len(method.runs) > 1):
-            raise ValueError(f"method {method.name!r} has {len(method.runs)} runs; without a seed "
-                             "it has one, with seeds at least one")  # fmt: skip
-    sizes = {run.n_subjects for m in methods for run in m.runs}
-    if len(sizes) != 1 or min(sizes) < 2:
-        raise ValueError(f"runs have {sorted(sizes)} subjects; they need the same, two or more")
-    return sizes.pop()
+        raise ValueError(f"a name comes twice in {names}")
+    for entry in entries:
+        if not entry.runs or (not entry.seeded and len(entry.runs) > 1):
+            raise ValueError(f"{entry.name!r} has {len(entry.runs)} runs; without a seed it has "
+                             "one, with seeds at least one")  # fmt: skip
+    sizes = {run.n_subjects for entry in entries for run in entry.runs}
+    if len(sizes) > 1:
+        raise ValueError(f"runs have {sorted(sizes)} subjects; they need the same number")
+    return sizes.pop() if sizes else 0
 
 
 EXACT_UP_TO = 20
@@ -320,7 +362,7 @@ def sign_flip_test(
     large as the one seen (Fisher, 1935; Nichols and Holmes, 2002). For a metric that is a mean
     over subjects, a swap flips the sign of the subject's difference. Up to ``exact_up_to``
     subjects all patterns are tried; beyond, ``flips`` are drawn and p = (1 + hits) / (1 + flips)
-    (Phipson and Smyth, 2010). It speaks of people alone: the luck of the seeds is not in it.
+    (Phipson and Smyth, 2010). It speaks of people alone: the variance of seeds is not in it.
 
     Runs are taken in pairs, in their order; where one method has 5 and the other 3, the 15 pairs
     in which each run of a method comes equally often.
@@ -336,13 +378,13 @@ def sign_flip_test(
     return PermutationTest(hits / 2 ** (n - 1) if exact else (1 + hits) / (1 + flips), exact)
 
 
-def smallest_p(n_subjects: int, n_rivals: int = 1) -> float:
+def smallest_p(n_subjects: int, n_comparisons: int = 1) -> float:
     """Return the smallest p value after Holm that so many subjects can give: m 2 / 2**n, at most 1.
 
     A pattern and its opposite are equally extreme, so no two-sided p is below 2 / 2**n. Seven
-    subjects give 0.016, after Holm over five rivals 0.078: nothing can be significant.
+    subjects give 0.016, after Holm over five comparisons 0.078: nothing can be significant.
     """
-    return min(1.0, n_rivals * 2.0 ** (1 - n_subjects))
+    return min(1.0, n_comparisons * 2.0 ** (1 - n_subjects))
 
 
 def holm(p_values: ArrayLike) -> Floats:

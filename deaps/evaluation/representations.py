@@ -1,33 +1,32 @@
-"""Representations that an evaluation compares: trained ones and floors, with their features."""
+"""Representations that an evaluation compares: trained ones and baselines, with their features."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from deaps.baselines import FEATURE_NAMES, RR_NAMES
 from deaps.evaluation.document import (
-    Ablation,
     BenchmarkRecord,
     Representation,
-    RepresentationRole,
     TrainedRun,
 )
 from deaps.evaluation.examples import Windows
 from deaps.evaluation.features import FeatureSource, has_features
+from deaps.experiment import Experiment, FinishedRun, Trained
 from deaps.methods import load_method
 from deaps.models.encoder import WIDTH
-from deaps.training.run_folder import Run, TrainingPlan, encoder_digests, encoder_path
+from deaps.training.run_folder import Run, encoder_digests, encoder_path
 from storage.errors import DeapsError
 from storage.files import digest_of
 
-FLOORS_FOLDER = "floors"
+BASELINES_FOLDER = "baselines"
 FEATURES_FOLDER = "features"
 _NAME_LENGTH = 12
-RR_FLOOR: Final = "rr"
-SHIPPED_FLOOR: Final = "shipped"
+RR_BASELINE: Final = "rr"
+SHIPPED_BASELINE: Final = "shipped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +37,18 @@ class FeatureFile:
     seed: int | None
     """Of its training, or of a random encoder's weights; None where there is no chance."""
     step: int | None
-    """Step of the encoder; None for the last, and for floors."""
+    """Step of the encoder; None for the last, and for baselines."""
     source: FeatureSource
     path: Path
 
 
-def floor_files(
-    store: Path, floors: Iterable[FeatureSource], windows: Windows, snapshot_id: str
+def baseline_files(
+    store: Path, baselines: Iterable[FeatureSource], windows: Windows, snapshot_id: str
 ) -> Iterator[FeatureFile]:
-    """Yield the floors' files, named by the windows' own content and by what is made of them."""
-    for source in floors:
+    """Yield the baselines' files, named by the windows' own content and by what is made of them."""
+    for source in baselines:
         digest = _digest(source, windows, snapshot_id)
-        path = store / FLOORS_FOLDER / f"{source.kind}-{digest}.parquet"
+        path = store / BASELINES_FOLDER / f"{source.kind}-{digest}.parquet"
         seed = source.seed if source.kind == "random" else None
         yield FeatureFile(source.kind, seed, None, source, path)
 
@@ -111,7 +110,7 @@ def first_seeds(files: Iterable[FeatureFile]) -> list[FeatureFile]:
 def representation_records(
     experiment: Experiment, finished: Iterable[FinishedRun], files: Iterable[FeatureFile]
 ) -> tuple[Representation, ...]:
-    """Return what the report says of each representation: trained ones, joined ones, floors."""
+    """Return what the report says of each representation: trained ones, joined ones, baselines."""
     present = {file.representation for file in files if file.step is None}
     by_name: dict[str, list[FinishedRun]] = {}
     for each in finished:
@@ -121,41 +120,41 @@ def representation_records(
     for trained in experiment.trained:
         planned.setdefault(trained.name, []).append(trained.key.seed)
     trained_ones = [_record(runs, planned[name]) for name, runs in by_name.items()]
-    return (*trained_ones, *(floor for floor in _FLOORS if floor.name in present))
+    return (*trained_ones, *(baseline for baseline in _BASELINES if baseline.name in present))
 
 
-_FLOORS = (
+_BASELINES = (
     Representation(
         name="random",
         label="random encoder",
-        role="floor",
+        role="baseline",
         features=WIDTH,
         deviations=("The encoder with its initial weights, not trained.",),
     ),
     Representation(
         name="classical",
         label="classical features",
-        role="floor",
+        role="baseline",
         features=len(FEATURE_NAMES),
         deviations=("Heart-rate variability and morphology by NeuroKit2, window by window.",),
     ),
     Representation(
-        name=RR_FLOOR,
+        name=RR_BASELINE,
         label="six RR numbers",
-        role="floor",
+        role="baseline",
         features=len(RR_NAMES),
         deviations=("Six numbers of the intervals between a window's beats.",),
     ),
     Representation(
-        name=SHIPPED_FLOOR,
+        name=SHIPPED_BASELINE,
         label="shipped encoder",
-        role="floor",
+        role="baseline",
         features=WIDTH,
         deviations=("The encoder that comes with the package, as it is.",),
     ),
 )
 
-FLOOR_NAMES = tuple(floor.name for floor in _FLOORS)
+BASELINE_NAMES = tuple(baseline.name for baseline in _BASELINES)
 
 
 def with_joined(
@@ -179,7 +178,7 @@ def _joined(method: Representation) -> Representation:
 
 def joined_name(method: str) -> str:
     """Return the name of a method's features with the RR numbers beside them."""
-    return f"{method} + {RR_FLOOR}"
+    return f"{method} + {RR_BASELINE}"
 
 
 def _trained_run(finished: FinishedRun) -> TrainedRun:
@@ -216,52 +215,3 @@ def _own_settings(trained: Trained) -> tuple[str, ...]:
     if not trained.changed:
         return ()
     return (f"Trained with {', '.join(trained.changed)}, unlike what the settings say for all.",)
-
-
-class RunKey(NamedTuple):
-    """A representation, and the seed of one of its trainings."""
-
-    name: str
-    seed: int
-
-
-@dataclass(frozen=True, slots=True)
-class Trained:
-    """One training of a representation; with several seeds there are several."""
-
-    name: str
-    label: str
-    role: RepresentationRole
-    plan: TrainingPlan
-    changed: tuple[str, ...] = ()
-    """Overrides of the common settings."""
-
-    @property
-    def key(self) -> RunKey:
-        """What it is known by in the experiment."""
-        return RunKey(self.name, self.plan.training.seed)
-
-
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """All trainings, each once, and the ablations that refer to them."""
-
-    trained: tuple[Trained, ...]
-    ablations: tuple[Ablation, ...]
-
-    def trials(self) -> set[str]:
-        """Return the names of trainings that only the inner folds may judge."""
-        return {trained.name for trained in self.trained if trained.role == "trial"}
-
-    def methods(self) -> list[str]:
-        """Return the names of the methods' trainings."""
-        names = (trained.name for trained in self.trained if trained.role == "method")
-        return list(dict.fromkeys(names))
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedRun:
-    """A training of the experiment that is complete, with its run."""
-
-    trained: Trained
-    run: Run

@@ -9,9 +9,8 @@ from torch import Tensor
 from deaps.config import ModelSettings
 from deaps.losses import clocs_loss, mixing_up_loss, nt_xent
 from deaps.methods.interface import Method, encode_views
-from deaps.models.heads import projector
+from deaps.models.heads import gather_rows, projector
 from deaps.sampling.sampler import Batch, Views
-from deaps.training.device import gather_rows
 
 
 class Contrast(Method):

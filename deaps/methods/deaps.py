@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from deaps.config import DeapsSettings, ModelSettings
 from deaps.losses import Triplet, covariance_loss, gradual_loss, gradual_mask, static_loss
 from deaps.methods.interface import Method, encode_views, stack_views
-from deaps.models.heads import FEATURES, Teacher, predictor, projector
+from deaps.models.heads import FEATURES, Teacher, gather_rows, predictor, projector
 from deaps.sampling.sampler import Batch, Views
-from deaps.training.device import gather_rows
 from storage.errors import DeapsError
 
 # Which windows of a sample each branch sees; a quadruple is X1, X(t-i), X(t), X(t+j).
@@ -152,14 +151,14 @@ def gradual_probes(
 
     ``gradual_swapped``: i and j exchanged. Equal to the loss, time within the triplet is unused.
     ``gradual_first``: X(t-i) in the middle. Equal to the loss, the middle adds nothing.
-    ``gradual_stranger``: the middle of another sample. Far above the loss, the subject is used.
+    ``gradual_other_subject``: another sample's middle. Far above the loss, the subject is used.
     """
-    strangers = [Triplet(t.before, t.middle.roll(1, 0), t.after) for t in (predictions, targets)]
+    others = [Triplet(t.before, t.middle.roll(1, 0), t.after) for t in (predictions, targets)]
     firsts = [Triplet(t.before, t.before, t.after) for t in (predictions, targets)]
     return {
         "gradual_swapped": gradual_loss(predictions, targets, after_s, before_s, mask=mask),
         "gradual_first": gradual_loss(firsts[0], firsts[1], before_s, after_s, mask=mask),
-        "gradual_stranger": gradual_loss(strangers[0], strangers[1], before_s, after_s, mask=mask),
+        "gradual_other_subject": gradual_loss(others[0], others[1], before_s, after_s, mask=mask),
     }
 
 

@@ -8,9 +8,9 @@ from torch import Tensor
 from deaps.config import ModelSettings, TfcSettings
 from deaps.losses import tfc_terms
 from deaps.methods.interface import Method
+from deaps.models.heads import gather_rows
 from deaps.models.tfc_model import TfcModel, spectrum
 from deaps.sampling.sampler import Batch, Views
-from deaps.training.device import gather_rows
 
 
 class Tfc(Method):

@@ -1,13 +1,14 @@
-"""Projection heads, and the teacher that follows encoder and heads slowly."""
+"""Projection heads, the teacher that follows them slowly, and the batch of all processes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
 from itertools import chain
-from typing import Self
+from typing import Any, Self
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
@@ -102,3 +103,37 @@ def _average(own: list[Tensor], theirs: list[Tensor], tau: float) -> None:
     """Keep a share tau of each tensor and take the rest from the other, all in one fused call."""
     if own:
         get_ema_multi_avg_fn(tau)(own, theirs, 0)  # type: ignore[no-untyped-call]
+
+
+def world_size() -> int:
+    """Return the number of processes, 1 without torch.distributed."""
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+class _GatherRows(torch.autograd.Function):
+    """All processes' rows, interleaved as rank::world took them apart."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor) -> Tensor:
+        world = dist.get_world_size()
+        parts = [torch.empty_like(rows) for _ in range(world)]
+        dist.all_gather(parts, rows.contiguous())
+        ctx.world, ctx.rank = world, dist.get_rank()
+        return torch.stack(parts, dim=1).flatten(0, 1)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        gradient = gradients[0].clone(memory_format=torch.contiguous_format)
+        dist.all_reduce(gradient)
+        return gradient[ctx.rank :: ctx.world].contiguous()
+
+
+def gather_rows(rows: Tensor) -> Tensor:
+    """Return the rows of all processes in the order of the global batch, with gradient.
+
+    ``rows`` is (n, ...), n the same in every process; the result (n * world, ...).
+    """
+    if world_size() == 1:
+        return rows
+    gathered: Tensor = _GatherRows.apply(rows)  # type: ignore[no-untyped-call]
+    return gathered

@@ -71,7 +71,7 @@ _TOP = 22
 _BOTTOM = 40
 _LABEL_LENGTH = 24
 _GROUP_GAP = 0.5
-"""Space between methods and floors, in rows."""
+"""Space between methods and baselines, in rows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from deaps.evaluation.document import BenchmarkRecord, Representation, Score
+from deaps.evaluation.metrics import METRICS
 from deaps.method_registry import DEAPS
 from deaps.paper import paper_figure
 from deaps.report.parts import Cell
 from deaps.report.wording import NOTHING, interval, percent
 
-METRIC_TITLES = {
-    "accuracy": "accuracy",
-    "balanced accuracy": "balanced accuracy",
-    "auroc": "AUROC",
-    "f1": "mean F1",
-    "kappa": "Cohen's kappa",
-}
+METRIC_TITLES = {name: metric.title for name, metric in METRICS.items()}
 """Names for people of the metrics by which representations are compared, in their order."""
 
 _PAPER_METHOD = DEAPS.name

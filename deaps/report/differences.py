@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from markupsafe import Markup
 from matplotlib.axes import Axes
@@ -43,31 +43,23 @@ _LABEL_LENGTH = 24
 _MARGIN = 0.06
 
 
-@dataclass(frozen=True, slots=True)
-class DifferenceRow:
-    """One rival, in points."""
+class DifferenceRow(NamedTuple):
+    """A comparator as it is drawn: its name for people, its sign, and the difference to it."""
 
     label: str
     style: SeriesStyle
-    value: float
-    low: float
-    high: float
-    """Of this rival's own interval."""
-    family_low: float
-    family_high: float
-    """Of the interval that allows for the number of rivals."""
-    counts: bool
+    difference: Difference
 
 
 def difference_plot(rows: Sequence[DifferenceRow], *, axis: str, name: str, label: str) -> Markup:
-    """Return a row for each rival: a filled sign where the difference counts, else an open one."""
+    """Return a row for each comparator: its sign is filled where the difference is significant."""
     height = _TOP + _BOTTOM + _ROW * len(rows)
 
     def draw(figure: MplFigure) -> None:
         labels = [shortened(row.label, _LABEL_LENGTH) for row in rows]
         axes = pixel_axes(figure, left=14 + text_width(labels), right=16, top=_TOP, bottom=_BOTTOM)
-        low = min([0.0, *(row.family_low for row in rows)])
-        high = max([0.0, *(row.family_high for row in rows)])
+        low = 100 * min([0.0, *(row.difference.family_low for row in rows)])
+        high = 100 * max([0.0, *(row.difference.family_high for row in rows)])
         margin = _MARGIN * (high - low) or 1.0
         axes.set(xlim=(low - margin, high + margin), ylim=(len(rows) - 0.4, -0.6))
         axes.set_yticks(range(len(rows)), labels)
@@ -84,46 +76,47 @@ def difference_plot(rows: Sequence[DifferenceRow], *, axis: str, name: str, labe
 
 def _draw_row(axes: Axes, row: DifferenceRow, place: int) -> None:
     axes.axhline(place, color=RULE, linewidth=0.6, zorder=0.5)
-    colour = row.style.colour
-    axes.plot([row.family_low, row.family_high], [place] * 2, color=colour, linewidth=1)
-    axes.plot([row.low, row.high], [place] * 2, color=colour, linewidth=2.8)
+    colour, found = row.style.colour, row.difference
+    family, alone = (found.family_low, found.family_high), (found.low, found.high)
+    axes.plot([100 * end for end in family], [place] * 2, color=colour, linewidth=1)
+    axes.plot([100 * end for end in alone], [place] * 2, color=colour, linewidth=2.8)
     axes.plot(
-        [row.value],
+        [100 * found.value],
         [place],
         marker=row.style.marker,
         markersize=7,
         color=colour,
-        markerfacecolor=colour if row.counts else PAGE,
+        markerfacecolor=colour if found.significant else PAGE,
     )
 
 
 ALPHA = 0.05
 FAMILY_TITLES: dict[ComparisonFamily, str] = {
     "methods": "Other methods",
-    "floors": "Floors",
-    "components": "Rungs of the ladder",
+    "baselines": "Baselines",
+    "components": "Ablations of components",
     "sizes": "Other spans and numbers of features",
     "joined": "What the method adds to the rhythm",
 }
 
-_RIVALS: dict[ComparisonFamily, str] = {
+_COMPARATORS: dict[ComparisonFamily, str] = {
     "methods": "another method",
-    "floors": "a floor",
-    "components": "a rung of the ladder",
+    "baselines": "a baseline",
+    "components": "an ablation of components",
     "sizes": "another span or number of features",
     "joined": "the RR numbers alone",
 }
 
 _NOTE = (
-    "Points. Brackets hold the 95 % interval over people and seeds, wide enough for all rivals of "
-    "the same part of the table together; p is that of a sign-flip test over people, after Holm "
-    "over the same rivals. ✓ marks a difference that counts: p is below 0.05 and the interval "
-    "excludes zero. Metrics and benchmarks are not corrected for their number."
+    "Points. Brackets hold the 95 % interval over people and seeds, adjusted for all comparisons "
+    "in this block; p is that of a sign-flip test over people, after Holm over the same "
+    "comparisons. ✓ marks a significant difference: p is below 0.05 and the interval excludes "
+    "zero. There is no correction for the number of metrics and benchmarks."
 )
 
 
 def difference_parts(evaluation: Evaluation, benchmark: BenchmarkRecord) -> list[Part]:
-    """Return the notice on what cannot be told, a figure and a table; nothing without rivals."""
+    """Return a notice if there are too few people, a figure and a table."""
     if not benchmark.comparisons:
         return []
     rows = {metric: _rows(evaluation, benchmark, metric) for metric in _metrics(benchmark)}
@@ -133,13 +126,13 @@ def difference_parts(evaluation: Evaluation, benchmark: BenchmarkRecord) -> list
 
 
 def too_few_subjects(comparison: MetricComparison) -> str | None:
-    """Return the sentence on a family in which no difference can count, None if one can."""
+    """Return the sentence on a family in which nothing can be significant, None if it can."""
     if comparison.smallest_p < ALPHA:
         return None
     return (
-        f"With {comparison.n_subjects:,} people no difference to {_RIVALS[comparison.family]} can "
-        f"count: the smallest p that they can give, after Holm over "
-        f"{counted(len(comparison.differences), 'rival')}, is "
+        f"With {comparison.n_subjects:,} people no difference to {_COMPARATORS[comparison.family]} "
+        f"can be significant: the smallest possible p, after Holm over "
+        f"{counted(len(comparison.differences), 'comparison')}, is "
         f"{probability(comparison.smallest_p)}."
     )
 
@@ -168,16 +161,18 @@ def _figure(
     panels = tuple(_panel(benchmark, metric, drawn) for metric, drawn in rows.items())
     return Figure(
         id=name,
-        caption=f"{benchmark.title}: {_reference(evaluation, benchmark)} less each rival, on the "
-        "same people. Right of zero it is better.",
+        caption=f"{benchmark.title}: {_reference(evaluation, benchmark)} minus each comparator, on "
+        "the same people. Right of zero it is better.",
         panels=panels,
         arrangement="pair",
         legend=(
-            LegendEntry(marker_sign("o", INK, name=f"{name}-counts"), "counts"),
-            LegendEntry(marker_sign("o", INK, name=f"{name}-open", filled=False), "does not"),
+            LegendEntry(marker_sign("o", INK, name=f"{name}-significant"), "significant"),
+            LegendEntry(
+                marker_sign("o", INK, name=f"{name}-open", filled=False), "not significant"
+            ),
             LegendEntry(
                 line_sign(INK, name=f"{name}-line"),
-                "95 % interval: thick for one rival alone, thin for all of its kind together",
+                "95 % interval: thick for one comparison alone, thin adjusted for its block",
             ),
         ),
     )
@@ -189,29 +184,24 @@ def _reference(evaluation: Evaluation, benchmark: BenchmarkRecord) -> str:
 
 
 def _rows(evaluation: Evaluation, benchmark: BenchmarkRecord, metric: str) -> list[DifferenceRow]:
-    """Return the rows of methods and floors, as far as the evaluation has them."""
+    """Return the rows of methods and baselines, as far as the evaluation has them."""
     styles = series_styles(evaluation.representations)
     return [
         DifferenceRow(
-            label=representation_label(evaluation, difference.rival),
-            style=styles[difference.rival],
-            value=100 * difference.value,
-            low=100 * difference.low,
-            high=100 * difference.high,
-            family_low=100 * difference.family_low,
-            family_high=100 * difference.family_high,
-            counts=difference.counts,
+            representation_label(evaluation, difference.comparator),
+            styles[difference.comparator],
+            difference,
         )
-        for family in ("methods", "floors")
+        for family in ("methods", "baselines")
         if (comparison := benchmark.comparison(family, metric))
         for difference in comparison.differences
-        if difference.rival in styles
+        if difference.comparator in styles
     ]
 
 
 def _panel(benchmark: BenchmarkRecord, metric: str, rows: list[DifferenceRow]) -> Panel:
     title = METRIC_TITLES[metric]
-    words = ", ".join(f"{row.label} {row.value:+.1f}" for row in rows)
+    words = ", ".join(f"{row.label} {100 * row.difference.value:+.1f}" for row in rows)
     name = f"differences-{slug(benchmark.name)}-{slug(metric)}"
     label = f"Differences in {title} in {benchmark.title}, points: {words}"
     return Panel(
@@ -224,7 +214,7 @@ def _table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
     return Table(
         id=f"table-differences-{slug(benchmark.name)}",
         caption=f"{benchmark.title}: paired differences.",
-        corner="less",
+        corner="minus",
         groups=tuple(ColumnGroup(METRIC_TITLES[m], ("difference", "p")) for m in metrics),
         bodies=tuple(
             _body(evaluation, benchmark, family, metrics) for family in _families(benchmark)
@@ -237,7 +227,7 @@ def _table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
 
 
 def scope_notes(scopes: Iterable[str | None]) -> tuple[str, ...]:
-    """Return a note for what intervals do not cover, where a seed's luck is not known."""
+    """Return a note for what intervals do not cover, where there is one seed."""
     partial = {scope for scope in scopes if scope is not None and "one seed" in scope}
     return tuple(f"Some intervals cover {scope}." for scope in sorted(partial))
 
@@ -250,40 +240,40 @@ def _body(
 ) -> Body:
     comparisons = {m: benchmark.comparison(family, m) for m in metrics}
     found = [c for c in comparisons.values() if c is not None]
-    rivals = dict.fromkeys(d.rival for c in found for d in c.differences)
+    comparators = dict.fromkeys(d.comparator for c in found for d in c.differences)
     rows = tuple(
         Row(
-            representation_label(evaluation, rival),
-            tuple(cell for m in metrics for cell in _cells(comparisons[m], rival)),
+            representation_label(evaluation, comparator),
+            tuple(cell for m in metrics for cell in _cells(comparisons[m], comparator)),
         )
-        for rival in rivals
+        for comparator in comparators
     )
     reference = representation_label(evaluation, found[0].reference)
-    return Body(rows, title=f"{FAMILY_TITLES[family]}: {reference} less")
+    return Body(rows, title=f"{FAMILY_TITLES[family]}: {reference} minus")
 
 
-def _cells(comparison: MetricComparison | None, rival: str) -> tuple[Cell, Cell]:
-    difference = comparison.difference(rival) if comparison else None
+def _cells(comparison: MetricComparison | None, comparator: str) -> tuple[Cell, Cell]:
+    difference = comparison.difference(comparator) if comparison else None
     if difference is None:
         return UNDEFINED, UNDEFINED
     return difference_cell(difference), Cell(probability(difference.p_holm))
 
 
 def difference_cell(difference: Difference) -> Cell:
-    """Return a difference in points, marked where it counts, with its family's interval."""
-    mark = " ✓" if difference.counts else ""
+    """Return a difference in points, marked where it is significant, with its family's interval."""
+    mark = " ✓" if difference.significant else ""
     between = points_between(difference.family_low, difference.family_high)
     return Cell(points(difference.value) + mark, note=between)
 
 
-_FAMILIES: tuple[ComparisonFamily, ...] = ("methods", "floors")
+_FAMILIES: tuple[ComparisonFamily, ...] = ("methods", "baselines")
 _OTHER_METRICS = ("auroc", "f1")
 
 
 def comparison_sentences(evaluation: Evaluation, benchmark: BenchmarkRecord) -> list[str]:
-    """Return how the reference compares with methods and floors.
+    """Return how the reference compares with methods and baselines.
 
-    By accuracy every rival is named, by AUROC and F1 those whose difference counts.
+    By accuracy every comparator is named, by AUROC and F1 those that differ significantly.
     """
     sentences = []
     for family in _FAMILIES:
@@ -299,8 +289,9 @@ def _by_accuracy(evaluation: Evaluation, comparison: MetricComparison) -> list[s
         return [sentence]
     reference = representation_label(evaluation, comparison.reference)
     sentences = [f"{reference} is {words}." for words in _places(evaluation, comparison)]
-    if alike := [d for d in comparison.differences if not d.counts]:
-        sentences.append(f"{reference} cannot be told from {_rivals(evaluation, alike)}.")
+    if alike := [d for d in comparison.differences if not d.significant]:
+        names = _comparators(evaluation, alike)
+        sentences.append(f"{reference} is not significantly different from {names}.")
     return sentences
 
 
@@ -315,21 +306,21 @@ def _by_other_metric(evaluation: Evaluation, benchmark: BenchmarkRecord, metric:
 
 
 def _places(evaluation: Evaluation, comparison: MetricComparison) -> list[str]:
-    """Return whom the reference is ahead of and whom behind, as far as the difference counts."""
-    counted = [d for d in comparison.differences if d.counts]
+    """Return what the reference is significantly better and worse than."""
+    found = [d for d in comparison.differences if d.significant]
     sides = {
-        "ahead of": [d for d in counted if d.value > 0],
-        "behind": [d for d in counted if d.value < 0],
+        "significantly better than": [d for d in found if d.value > 0],
+        "significantly worse than": [d for d in found if d.value < 0],
     }
-    return [f"{side} {_rivals(evaluation, found)}" for side, found in sides.items() if found]
+    return [f"{side} {_comparators(evaluation, on)}" for side, on in sides.items() if on]
 
 
-def _rivals(evaluation: Evaluation, differences: Iterable[Difference]) -> str:
-    return listed(_rival(evaluation, difference) for difference in differences)
+def _comparators(evaluation: Evaluation, differences: Iterable[Difference]) -> str:
+    return listed(_comparator(evaluation, difference) for difference in differences)
 
 
-def _rival(evaluation: Evaluation, difference: Difference) -> str:
-    label = representation_label(evaluation, difference.rival)
+def _comparator(evaluation: Evaluation, difference: Difference) -> str:
+    label = representation_label(evaluation, difference.comparator)
     article = "the " if label.endswith("encoder") else ""
     between = points_between(difference.family_low, difference.family_high)
     return f"{article}{label} ({points(difference.value)} points {between})"

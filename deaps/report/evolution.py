@@ -174,7 +174,7 @@ def _end(course: Evolution) -> tuple[float, float]:
 _GAIN = (
     "One seed of each method is followed. The gain of a doubling is the slope of a straight line "
     "over the logarithm of the iterations, with its standard error: the scatter about that line, "
-    "not the luck of a seed."
+    "not the between-seed variance."
 )
 
 

@@ -125,11 +125,11 @@ _INTERVAL_NOTE = (
     "annotated people together, it is for just these people, and over tested people and seeds."
 )
 _DIFFERENCE_NOTE = (
-    "Points. Brackets hold the 95 % interval over tested people, annotated people (not in the last "
-    "row) and seeds, wide enough for all rivals of the same part of the table together. ✓ marks a "
-    "difference that counts: p of a sign-flip test over tested people, after Holm over the same "
-    "rivals, is below 0.05, and the interval excludes zero. Numbers of people and metrics are not "
-    "corrected for their number. few-label-differences.csv has every p."
+    "Points. Brackets hold the 95 % interval over tested people, annotated people (not in the "
+    "last row) and seeds, adjusted for all comparisons in this block. ✓ marks a significant "
+    "difference: p of a sign-flip test over tested people, after Holm over the same comparisons, "
+    "is below 0.05, and the interval excludes zero. There is no correction for the number of "
+    "points and metrics. few-label-differences.csv has every p."
 )
 
 
@@ -213,7 +213,7 @@ def _table(
 
 
 def _difference_tables(evaluation: Evaluation, benchmark: str, metric: str) -> list[Part]:
-    """Return the reference less each rival by the number of annotated people, if there is any."""
+    """Return the reference minus each comparator by the number of annotated people."""
     compared = [
         each
         for each in evaluation.few_label_comparisons
@@ -227,7 +227,7 @@ def _difference_tables(evaluation: Evaluation, benchmark: str, metric: str) -> l
         id=f"table-few-label-differences-{slug(benchmark)}-{slug(metric)}",
         caption=f"{benchmark_title(evaluation, benchmark)}: paired differences in "
         f"{METRIC_TITLES[metric]} by the number of annotated people.",
-        corner="less",
+        corner="minus",
         groups=(ColumnGroup("", tuple(f"{n:,}" for n in people)),),
         bodies=tuple(_body(evaluation, family, compared, people) for family in families),
         notes=(
@@ -246,19 +246,19 @@ def _body(
     people: Iterable[int],
 ) -> Body:
     by_people = {c.people: c.comparison for c in compared if c.comparison.family == family}
-    rivals = dict.fromkeys(d.rival for c in by_people.values() for d in c.differences)
+    comparators = dict.fromkeys(d.comparator for c in by_people.values() for d in c.differences)
     rows = tuple(
         Row(
-            representation_label(evaluation, rival),
-            tuple(_cell(by_people.get(n), rival) for n in people),
+            representation_label(evaluation, comparator),
+            tuple(_cell(by_people.get(n), comparator) for n in people),
         )
-        for rival in rivals
+        for comparator in comparators
     )
     reference = next(iter(by_people.values())).reference
-    title = f"{FAMILY_TITLES[family]}: {representation_label(evaluation, reference)} less"
+    title = f"{FAMILY_TITLES[family]}: {representation_label(evaluation, reference)} minus"
     return Body(rows, title=title)
 
 
-def _cell(comparison: MetricComparison | None, rival: str) -> Cell:
-    difference = comparison.difference(rival) if comparison else None
+def _cell(comparison: MetricComparison | None, comparator: str) -> Cell:
+    difference = comparison.difference(comparator) if comparison else None
     return difference_cell(difference) if difference else UNDEFINED

@@ -235,7 +235,7 @@ class ExhibitMaker:
             return None
 
     def _last(self) -> list[FeatureFile]:
-        """Return representations of methods and floors at their last step."""
+        """Return representations of methods and baselines at their last step."""
         return [
             file
             for file in self.files

@@ -81,12 +81,12 @@ def _too_early(evaluation: Evaluation) -> str | None:
 
 def _summary(evaluation: Evaluation) -> str:
     methods = representations_of(evaluation, "method")
-    floors = representations_of(evaluation, "floor")
+    baselines = representations_of(evaluation, "baseline")
     sentences = [f"This report compares {counted(len(methods), 'method')}{_named(methods)}"]
-    if floors:
+    if baselines:
         sentences[0] += (
-            f" with {counted(len(floors), 'floor')} that a learned representation must "
-            f"beat{_named(floors)}"
+            f" with {counted(len(baselines), 'baseline')} that a learned representation must "
+            f"beat{_named(baselines)}"
         )
     sentences += [_extent(reported(evaluation)), _budgets(methods)]
     return " ".join(f"{sentence}." for sentence in sentences if sentence)
@@ -181,13 +181,13 @@ def _table(
     bodies = [
         _body(evaluation, run, role="method"),
         _body(evaluation, run, role="joined"),
-        _body(evaluation, run, role="floor"),
+        _body(evaluation, run, role="baseline"),
         Body((Row("majority class", _majority(run)),) if run else ()),
         Body(tuple(Row(benchmark.title, sentence=why_not_run(benchmark)) for benchmark in missing)),
     ]
     return Table(
         id=f"table-accuracy-{place + 1}",
-        caption="Total accuracy of each method and floor, beside the paper's.",
+        caption="Total accuracy of each method and baseline, beside the paper's.",
         corner="",
         groups=tuple(ColumnGroup(_marked(benchmark), ("here", "paper")) for benchmark in run),
         bodies=tuple(body for body in bodies if body.rows),

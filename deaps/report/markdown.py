@@ -171,7 +171,7 @@ TABLES_FOLDER = "tables"
 
 ABOUT_TABLES = {
     "figures.csv": "every figure of every benchmark, with its interval",
-    "differences.csv": "every method and floor compared with the reference",
+    "differences.csv": "every method and baseline compared with the reference",
     "folds.csv": "the accuracy of each fold",
     "few-labels.csv": "the figures by number of annotated people",
     "few-label-differences.csv": "the differences by number of annotated people",
@@ -203,8 +203,17 @@ _FIGURES = (
     *("value", "low", "high", "deviation", "n", "interval_over", "leaks"),
 )
 _DIFFERENCES = (
-    *("benchmark", "benchmark_title", "metric", "reference", "rival", "difference", "low", "high"),
-    *("family_low", "family_high", "p", "p_holm", "people", "counts"),
+    *(
+        "benchmark",
+        "benchmark_title",
+        "metric",
+        "reference",
+        "comparator",
+        "difference",
+        "low",
+        "high",
+    ),
+    *("family_low", "family_high", "p", "p_holm", "people", "significant"),
 )
 _FOLDS = ("benchmark", "benchmark_title", "representation", "label", "fold", "n", "accuracy")
 _CURVES = (
@@ -250,8 +259,8 @@ def _of_comparison(
     for difference in comparison.differences:
         yield {
             **about,
-            **difference.model_dump(exclude={"rival", "value", "exact", "scope"}),
-            "rival": representation_label(evaluation, difference.rival),
+            **difference.model_dump(exclude={"comparator", "value", "exact", "scope"}),
+            "comparator": representation_label(evaluation, difference.comparator),
             "difference": difference.value,
         }
 

@@ -108,16 +108,16 @@ def _words(evaluation: Evaluation, ranks: Ranks) -> str:
         titles = listed(benchmark_title(evaluation, name) for name in ranks.left_out)
         text += f" Left out, because a method has no figure there: {titles}."
     if ranks.critical_difference is None:
-        return text + " So few benchmarks cannot tell methods apart by their ranks."
+        return text + " There are too few benchmarks for a test of the ranks."
     best, *_, last = ranks.mean.values()
     apart = last - best > ranks.critical_difference
     verdict = (
-        "The first and the last are that far apart."
+        "The first and the last differ by more than that."
         if apart
-        else "The first and the last are closer than that: ranks tell no two methods apart."
+        else "The first and the last differ by less: no two mean ranks are significantly different."
     )
     return (
-        f"{text} Two methods are told apart if their mean ranks differ by more than "
+        f"{text} Two mean ranks are significantly different if they differ by more than "
         f"{number(ranks.critical_difference)} (Nemenyi's test at 5 %). {verdict}"
     )
 

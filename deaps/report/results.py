@@ -29,7 +29,7 @@ from deaps.report.wording import listed
 
 ROLE_TITLES: dict[RepresentationRole, str] = {
     "method": "Methods",
-    "floor": "Floors",
+    "baseline": "Baselines",
     "joined": "Method and rhythm together",
     "ablation": "Ablations",
 }
@@ -78,7 +78,7 @@ def ranked(
 
 
 def best_methods(evaluation: Evaluation, benchmark: BenchmarkRecord) -> frozenset[str]:
-    """Return the names of the methods that no other method exceeds; floors never count."""
+    """Return the names of the methods that no other method exceeds; baselines never count."""
     order = ranked(evaluation, benchmark, "method")
     return frozenset(method.name for method, score in order if score.value == order[0][1].value)
 
@@ -93,7 +93,7 @@ def interval_words(benchmarks: Iterable[BenchmarkRecord]) -> str:
     }
     if any(scope.startswith("people and seeds") for scope in scopes):
         return "over people and seeds"
-    return "over people alone, because one seed does not show its luck"
+    return "over people alone: the between-seed variance is unknown with one seed"
 
 
 def missing_seed_notes(evaluation: Evaluation, *roles: RepresentationRole) -> tuple[str, ...]:

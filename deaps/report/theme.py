@@ -76,7 +76,7 @@ Dash: TypeAlias = tuple[float, tuple[float, ...] | None]
 
 _MARKERS: dict[RepresentationRole, str] = {
     "method": "os^DvP",
-    "floor": "X*dp",
+    "baseline": "X*dp",
     "joined": "H",
     "ablation": "<>phdH",
     "trial": "dp<>h",
@@ -108,7 +108,7 @@ class SeriesStyle:
 
 
 def series_styles(representations: Sequence[Representation]) -> dict[str, SeriesStyle]:
-    """Return the style of each representation, by name; floors are grey.
+    """Return the style of each representation, by name; baselines are grey.
 
     Within a role, marker, colour and dash repeat only after all combinations are used.
     """
@@ -119,7 +119,7 @@ def series_styles(representations: Sequence[Representation]) -> dict[str, Series
         seen[representation.role] += 1
         markers = _MARKERS[representation.role]
         styles[representation.name] = SeriesStyle(
-            colour=MUTED if representation.role == "floor" else SERIES[place % N_SERIES],
+            colour=MUTED if representation.role == "baseline" else SERIES[place % N_SERIES],
             marker=markers[place % len(markers)],
             # After a full round of colours the dashes move on by one.
             dash=_DASHES[(place + place // N_SERIES) % len(_DASHES)],

@@ -24,7 +24,7 @@ from deaps.report.wording import count, duration, significant, slug
 from deaps.training.metrics import read_metrics
 
 if TYPE_CHECKING:
-    from deaps.evaluation.representations import FinishedRun
+    from deaps.experiment import FinishedRun
 
 MOST_POINTS = 200
 _DRAWN = ("loss", "representation_std", "effective_rank", "windows_per_s")
@@ -67,7 +67,7 @@ _COLUMNS = {
     "own": "gradual",
     "swapped": "gradual_swapped",
     "first": "gradual_first",
-    "stranger": "gradual_stranger",
+    "other_subject": "gradual_other_subject",
 }
 """Metrics of `deaps.methods.deaps`, by the field that has their mean."""
 
@@ -207,7 +207,7 @@ def _gradual_table(evaluation: Evaluation) -> Table:
     rows = []
     for use in evaluation.gradual:
         label = representation_label(evaluation, use.representation)
-        values = (use.own, use.swapped, use.first, use.stranger)
+        values = (use.own, use.swapped, use.first, use.other_subject)
         rows.append(Row(label, (Cell(str(use.seed)), *(Cell(significant(v)) for v in values))))
     return Table(
         id="table-gradual",
@@ -218,13 +218,18 @@ def _gradual_table(evaluation: Evaluation) -> Table:
             ColumnGroup("", ("seed",)),
             ColumnGroup(
                 "gradual loss with",
-                ("the true middle", "i and j swapped", "the first window", "a stranger's middle"),
+                (
+                    "the true middle",
+                    "i and j swapped",
+                    "the first window",
+                    "another subject's middle",
+                ),
             ),
         ),
         bodies=(Body(tuple(rows)),),
         notes=(
             "If swapping i and j changes nothing, the time within a triplet is not used. If the "
-            "first window does as well as the middle, the middle adds nothing. If a stranger's "
+            "first window does as well as the middle, the middle adds nothing. If another "
             "middle is far worse, the loss knows the person.",
         ),
     )

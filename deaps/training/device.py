@@ -1,4 +1,4 @@
-"""Where and with which numbers a training computes: device, precision, memory, processes."""
+"""Where and with which numbers a training computes: device, precision, memory."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import ctypes
 import sys
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
-
-import torch
-import torch.distributed as dist
-from torch import Tensor
+from typing import TYPE_CHECKING, Literal
 
 from storage.errors import DeapsError
+
+if TYPE_CHECKING:  # plans and settings are made without torch, which takes seconds to import
+    import torch
 
 
 class DeviceError(DeapsError):
@@ -27,6 +26,8 @@ def choose_device(name: str) -> torch.device:
     DeviceError
         If it is not available; the message lists those that are.
     """
+    import torch
+
     present = available_devices()
     if name == "auto":
         return torch.device(present[0])
@@ -38,6 +39,8 @@ def choose_device(name: str) -> torch.device:
 
 def available_devices() -> list[str]:
     """Return the kinds of device on this machine, the fastest first."""
+    import torch
+
     present = ["cpu"]
     if torch.backends.mps.is_available():
         present.insert(0, "mps")
@@ -48,6 +51,8 @@ def available_devices() -> list[str]:
 
 def autocast_type(device: torch.device, precision: Precision) -> torch.dtype | None:
     """Return the type that autocast uses on ``device``, None for plain float32."""
+    import torch
+
     if precision == "auto":
         if device.type != "cuda":
             return None
@@ -95,40 +100,6 @@ def cpu_has_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
         return False
     flags = next((line for line in lines if line.startswith("flags")), "")
     return bool(_NATIVE_FLAGS & set(flags.split()))
-
-
-def world_size() -> int:
-    """Return the number of processes, 1 without torch.distributed."""
-    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
-
-
-class _GatherRows(torch.autograd.Function):
-    """All processes' rows, interleaved as rank::world took them apart."""
-
-    @staticmethod
-    def forward(ctx: Any, rows: Tensor) -> Tensor:
-        world = dist.get_world_size()
-        parts = [torch.empty_like(rows) for _ in range(world)]
-        dist.all_gather(parts, rows.contiguous())
-        ctx.world, ctx.rank = world, dist.get_rank()
-        return torch.stack(parts, dim=1).flatten(0, 1)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
-        gradient = gradients[0].clone(memory_format=torch.contiguous_format)
-        dist.all_reduce(gradient)
-        return gradient[ctx.rank :: ctx.world].contiguous()
-
-
-def gather_rows(rows: Tensor) -> Tensor:
-    """Return the rows of all processes in the order of the global batch, with gradient.
-
-    ``rows`` is (n, ...), n the same in every process; the result (n * world, ...).
-    """
-    if world_size() == 1:
-        return rows
-    gathered: Tensor = _GatherRows.apply(rows)  # type: ignore[no-untyped-call]
-    return gathered
 
 
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3

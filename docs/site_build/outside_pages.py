@@ -17,6 +17,7 @@ OUTSIDE = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
     "docker/README.md": "containers.md",
+    "experiments/open/open-plan.md": "open-plan.md",
     "deaps/models/pretrained/deaps-open/README.md": "shipped-encoder.md",
 }
 """Page of each document."""

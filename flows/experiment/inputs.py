@@ -15,14 +15,14 @@ from deaps.evaluation.features import FeatureSource
 from deaps.evaluation.guards import GuardedPlans, guard_plans, refusals
 from deaps.evaluation.plan import Plan, plan_benchmarks, require_benchmark_parts, windows_of
 from deaps.evaluation.representations import (
-    FLOOR_NAMES,
-    RR_FLOOR,
-    SHIPPED_FLOOR,
+    BASELINE_NAMES,
+    RR_BASELINE,
+    SHIPPED_BASELINE,
     FeatureFile,
-    FinishedRun,
-    floor_files,
+    baseline_files,
     run_files,
 )
+from deaps.experiment import FinishedRun
 from deaps.models.encoder_file import EncoderFileError, encoder_file, require_chain_of_store
 from deaps.training.run_folder import TrainingPlan
 from deaps.training.trained_on import (
@@ -62,12 +62,12 @@ class EvaluationInputs:
         return self.guarded.plans
 
     def of_runs(self) -> EvaluationInputs:
-        """Return the same without floors, but for the RR numbers that are joined to a run's."""
-        floors = set(FLOOR_NAMES)
+        """Return the same without baselines, but for the RR numbers that are joined to a run's."""
+        baselines = set(BASELINE_NAMES)
         return replace(
             self,
-            files=[f for f in self.files if f.representation not in floors - {RR_FLOOR}],
-            requests=[r for r in self.requests if r.key.representation not in floors],
+            files=[f for f in self.files if f.representation not in baselines - {RR_BASELINE}],
+            requests=[r for r in self.requests if r.key.representation not in baselines],
         )
 
     def missing_files(self) -> list[FeatureFile]:
@@ -131,7 +131,7 @@ def shipped_on(
             require_chain_of_store(None, index, _USED, used=_recordings(windows))
     except EncoderFileError as error:
         raise DeapsError(f"{error}; to leave it out: --set experiment.shipped=false") from None
-    return {SHIPPED_FLOOR: trained_on_of_file(encoder_file())}
+    return {SHIPPED_BASELINE: trained_on_of_file(encoder_file())}
 
 
 def dataset_labels() -> DatasetLabels:
@@ -140,17 +140,19 @@ def dataset_labels() -> DatasetLabels:
 
 
 def list_features(state: ExperimentState, windows: Windows) -> list[FeatureFile]:
-    """Return the files of features that are compared: floors, then finished runs."""
+    """Return the files of features that are compared: baselines, then finished runs."""
     settings = state.settings
     normalise = settings.store.normalise
     seeds = settings.experiment.seeds or (settings.training.seed,)
-    floors = [FeatureSource("random", normalise, seed=s, settings=settings.encoder) for s in seeds]
-    floors.append(FeatureSource(RR_FLOOR, normalise))
+    baselines = [
+        FeatureSource("random", normalise, seed=s, settings=settings.encoder) for s in seeds
+    ]
+    baselines.append(FeatureSource(RR_BASELINE, normalise))
     if settings.experiment.classical:
-        floors.append(FeatureSource("classical", normalise))
+        baselines.append(FeatureSource("classical", normalise))
     if settings.experiment.shipped:
-        floors.append(FeatureSource.of_shipped())
-    files = list(floor_files(settings.store.root, floors, windows, state.snapshot_id))
+        baselines.append(FeatureSource.of_shipped())
+    files = list(baseline_files(settings.store.root, baselines, windows, state.snapshot_id))
     followed = _first_of_methods(state.finished)
     for finished in state.finished:
         every_step = settings.experiment.evolution and finished in followed

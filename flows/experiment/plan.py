@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from deaps.config import MethodName, ModelSettings
 from deaps.evaluation.document import Ablation, AblationRow
-from deaps.evaluation.representations import Experiment, RunKey, Trained
+from deaps.experiment import Experiment, RunKey, Trained
 from deaps.method_registry import DEAPS, find_method
 from deaps.paper import FEATURES, LADDER, SPAN_S
 from deaps.training.device import settle_precision

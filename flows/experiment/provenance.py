@@ -224,7 +224,7 @@ def _find(evaluation: Evaluation, figure: str) -> tuple[BenchmarkRecord, Outcome
 def _runs(evaluation: Evaluation, name: str, store: Path) -> Iterator[tuple[str, str]]:
     runs = evaluation.representation(name).runs
     if not runs:
-        yield "run", "none: a floor, which is not trained"
+        yield "run", "none: a baseline, which is not trained"
     for run in runs:
         yield "run", f"{run.name}, seed {run.seed}"
         yield "encoder", f"SHA-256 {run.encoder_sha256}"

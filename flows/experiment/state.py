@@ -20,7 +20,7 @@ from deaps.evaluation.document import (
     read_evaluation,
     write_evaluation,
 )
-from deaps.evaluation.representations import Experiment, FinishedRun, RunKey
+from deaps.experiment import Experiment, FinishedRun, RunKey
 from deaps.models.encoder_file import SHIPPED, WEIGHTS_NAME
 from deaps.report.change import RecordingDigests, describe_change, recording_digests
 from deaps.training.run_folder import Run, encoder_digests, open_run, run_path
@@ -94,7 +94,7 @@ class ExperimentState:
         Raises
         ------
         NothingTrainedError
-            If there is not: the report would have floors alone.
+            If there is not: the report would have baselines alone.
         """
         if not self.runs:
             raise NothingTrainedError(

@@ -10,11 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preprocessing.chain import ProcessedRecording, process
 from preprocessing.channels import (
     ANY_ECG,
     LIST_CHANNELS,
@@ -40,6 +39,9 @@ from storage.schema import (
     WindowColumns,
 )
 from storage.windows import WindowFileError, check_pages, read_recording_row, write_window_file
+
+if TYPE_CHECKING:
+    from preprocessing.chain import ProcessedRecording
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,8 @@ def _process(
     """Return the row and the windows; the raw signal is let go before they are written."""
     with reading_memory(job.reading_bytes):
         raw = check_recording(job.reader.read(job.root, recording, job.signal.labels()))
+    from preprocessing.chain import process  # scipy takes a second, and a scan needs none of it
+
     processed = process(raw, signal=job.signal, quality=job.quality)
     if job.reader.reads_channels and job.is_added(raw.channel):
         row = replace(row, digest=_digest(row, raw.channel))

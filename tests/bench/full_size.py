@@ -17,7 +17,7 @@ from deaps.evaluation.examples import Fold
 from deaps.evaluation.features import FeatureSource, read_features, write_features
 from deaps.evaluation.plan import Plan, plan_benchmark
 from deaps.evaluation.probes import Answers
-from deaps.evaluation.representations import FeatureFile, floor_files
+from deaps.evaluation.representations import FeatureFile, baseline_files
 from flows.config import Settings
 from flows.evaluate import evaluation_workers
 from flows.experiment.inputs import dataset_labels
@@ -55,7 +55,7 @@ def measure(folder: Path, *, people: int = PEOPLE, hours: float = HOURS) -> list
         snapshot_id = read_snapshot(index).snapshot_id
         plan = plan_benchmark(AfibLeaveOneOut(), index, settings.benchmarks, dataset_labels())
     source = WindowSource(settings.store.root, snapshot_id)
-    (embedded,) = floor_files(
+    (embedded,) = baseline_files(
         source.root, [FeatureSource.of_shipped()], plan.examples.windows, source.snapshot_id
     )
     made = replace(embedded, path=embedded.path.with_name("made.parquet"))

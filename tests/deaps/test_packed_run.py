@@ -18,7 +18,7 @@ from deaps.training.run_folder import Run, create_run, encoder_digests, encoder_
 from deaps.training.trained_on import read_trained_on
 from flows.config import load_settings
 from flows.experiment.plan import method_plan
-from tests.deaps.probing.labelled_store import make_labelled_store, recording
+from tests.deaps.evaluation.labelled_store import make_labelled_store, recording
 from tests.storage.made_store import publish_rows
 
 _ANSWERS = "features/answers/one.answers"

@@ -11,11 +11,22 @@ import pytest
 from deaps.evaluation.answers import AnswerKey, AnswersByKey
 from deaps.evaluation.plan import Plan
 from deaps.evaluation.probes import Answers
-from deaps.evaluation.representations import RunKey
+from deaps.experiment import RunKey
 from deaps.models.encoder_file import SHIPPED
-from docs.encoder_tables import RIVALS, ROWS, SHOWN, EncoderComparison, majority_answers
-from tests.deaps.probing.labelled_store import made_examples
-from tests.deaps.probing.outcomes.test_figures import ThreeClasses, TwoClasses, plan_of, two_folds
+from experiments.open.encoder_tables import (
+    COMPARATORS,
+    ROWS,
+    SHOWN,
+    EncoderComparison,
+    majority_answers,
+)
+from tests.deaps.evaluation.labelled_store import made_examples
+from tests.deaps.evaluation.outcomes.test_figures import (
+    ThreeClasses,
+    TwoClasses,
+    plan_of,
+    two_folds,
+)
 
 RNG = np.random.default_rng(3)
 SUBJECTS = [f"s{i // 5:02d}" for i in range(60)]
@@ -105,18 +116,18 @@ def perfect() -> AnswersByKey:
     return given
 
 
-def test_a_difference_is_this_encoder_less_the_rival(comparison: EncoderComparison) -> None:
+def test_a_difference_is_this_encoder_less_the_comparator(comparison: EncoderComparison) -> None:
     figures, differences = comparison.figures_table(), comparison.differences_table()
     for figure_row, row in zip(cells(figures), cells(differences), strict=True):
         value = dict(zip(SHOWN, figure_row[1:], strict=True))
-        for rival, cell in zip(RIVALS, row[1:], strict=True):
-            expected = float(value["this encoder"].split()[0]) - float(value[rival].split()[0])
+        for comparator, cell in zip(COMPARATORS, row[1:], strict=True):
+            expected = float(value["this encoder"].split()[0]) - float(value[comparator].split()[0])
             assert float(cell.split()[0].replace("−", "-")) == pytest.approx(expected, abs=0.11)
 
 
 def test_a_difference_that_counts_says_so(comparison: EncoderComparison) -> None:
     accuracy = cells(comparison.differences_table())[2]
-    assert accuracy[1].endswith("**counts**")
+    assert accuracy[1].endswith("**significant**")
 
 
 def test_the_card_has_a_place_for_both_tables() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from deaps.evaluation.document import Evaluation
 from deaps.report.wording import percent, points
-from docs.experiment_tables import PAGES, RECORD, TABLES, as_record, tables_of
-from docs.marked_tables import with_tables
+from experiments.open.experiment_tables import PAGES, RECORD, TABLES, as_record, tables_of
+from experiments.open.marked_tables import with_tables
 from tests.deaps.report.made_evaluation import made_evaluation
 
 
@@ -34,17 +34,17 @@ def test_a_figure_stands_in_the_row_of_its_method_and_the_column_of_its_benchmar
     assert pclr[column].split()[0] == percent(score.value)
 
 
-def test_a_difference_stands_with_its_own_rival_and_its_mark() -> None:
+def test_a_difference_stands_with_its_own_comparator_and_its_mark() -> None:
     evaluation = made_evaluation()
     challenge = next(b for b in evaluation.benchmarks if b.name == "challenge2017")
     comparison = challenge.comparison("methods", "accuracy")
     assert comparison is not None
     table = TABLES["differences"](evaluation)
     for difference in comparison.differences:
-        label = evaluation.representation(difference.rival).label
+        label = evaluation.representation(difference.comparator).label
         shown = cell(table, label, "Challenge 2017: accuracy")
         assert shown.startswith(f"{points(difference.value)} ")
-        assert ("**counts**" in shown) == difference.counts
+        assert ("**significant**" in shown) == difference.significant
 
 
 def cell(table: str, row: str, head: str) -> str:
@@ -103,8 +103,8 @@ def test_a_difference_at_few_labels_stands_beside_its_number_of_people() -> None
     evaluation = made_evaluation()
     tables = TABLES["few-label-differences"](evaluation).split("\n\n")
     assert [rows_of(table)[0][0] for table in tables] == [
-        "Challenge 2017: accuracy; DEAPS less",
-        "Challenge 2017: F1; DEAPS less",
+        "Challenge 2017: accuracy; DEAPS minus",
+        "Challenge 2017: F1; DEAPS minus",
     ]
     compared = next(
         each
@@ -112,8 +112,8 @@ def test_a_difference_at_few_labels_stands_beside_its_number_of_people() -> None
         if (each.comparison.family, each.comparison.metric) == ("methods", "f1")
     )
     difference = compared.comparison.differences[0]
-    rival = evaluation.representation(difference.rival).label
-    shown = cell(tables[1], f"{compared.people:,}", rival)
+    comparator = evaluation.representation(difference.comparator).label
+    shown = cell(tables[1], f"{compared.people:,}", comparator)
     assert shown.startswith(f"{points(difference.value)} ")
 
 
@@ -137,12 +137,12 @@ def test_other_sizes_stand_with_their_paired_differences() -> None:
     assert comparison is not None
     _, differences = TABLES["sizes"](evaluation).split("\n\n")
     for difference in comparison.differences:
-        label = evaluation.representation(difference.rival).label
+        label = evaluation.representation(difference.comparator).label
         shown = cell(differences, label, "Challenge 2017: accuracy")
         assert shown.startswith(f"{points(difference.value)} ")
 
 
-def test_inner_folds_have_a_row_for_each_seed_and_one_for_each_floor() -> None:
+def test_inner_folds_have_a_row_for_each_seed_and_one_for_each_baseline() -> None:
     evaluation = made_evaluation()
     challenge = next(b for b in evaluation.benchmarks if b.name == "challenge2017")
     inner = tuple(

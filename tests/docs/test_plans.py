@@ -11,7 +11,7 @@ from deaps.training.run_folder import TrainingPlan
 from flows.config import load_settings
 from flows.experiment.plan import plan_experiment
 
-DOCS = Path(__file__).parents[2] / "docs"
+OPEN = Path(__file__).parents[2] / "experiments" / "open"
 
 
 def test_the_plan_trains_every_method_and_rung_with_every_seed() -> None:
@@ -31,7 +31,7 @@ def test_nobody_who_is_tested_is_trained_on() -> None:
 
 
 def trial_plans(name: str) -> list[TrainingPlan]:
-    trained = plan_experiment(load_settings(config=DOCS / name)).trained
+    trained = plan_experiment(load_settings(config=OPEN / name)).trained
     return [each.plan for each in trained if each.role == "trial"]
 
 
@@ -64,10 +64,10 @@ def test_the_longer_experiment_tries_each_method_at_least_six_times_with_one_enc
 
 
 def test_the_preset_has_the_settings_with_the_highest_scores() -> None:
-    experiment = plan_experiment(load_settings(config=DOCS / "longer-trials.toml"))
+    experiment = plan_experiment(load_settings(config=OPEN / "longer-trials.toml"))
     trials = {each.name: each.plan for each in experiment.trained if each.role == "trial"}
     preset = {each.name: each.plan for each in experiment.trained if each.role == "method"}
-    table = (DOCS / "open-plan.md").read_text(encoding="utf-8").split("## The longer experiment")[1]
+    table = (OPEN / "open-plan.md").read_text(encoding="utf-8").split("## The longer experiment")[1]
     rows = re.findall(r"^\| (.+?) \|.*\| \**([\d.]+)\** \| (chosen)? *\|$", table, re.MULTILINE)
     assert {name for name, _, _ in rows} == {n for n in trials if "final norm" not in n}
     for method in PAPER_METHODS:
@@ -82,6 +82,6 @@ def _tuned(plan: TrainingPlan) -> tuple[object, ...]:
 
 
 def test_the_first_experiment_trains_every_method_for_a_thousand_iterations() -> None:
-    trained = plan_experiment(load_settings(config=DOCS / "first-experiment.toml")).trained
+    trained = plan_experiment(load_settings(config=OPEN / "first-experiment.toml")).trained
     assert Counter(each.name for each in trained) == dict.fromkeys(PAPER_METHODS, 3)
     assert {each.plan.iterations for each in trained} == {1000, 2500}

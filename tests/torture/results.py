@@ -20,7 +20,7 @@ from deaps.embed import embed_windows
 from deaps.evaluation.answers import FoldJob, answer_path, job_digest
 from deaps.evaluation.examples import Windows
 from deaps.evaluation.features import FeatureSource
-from deaps.evaluation.representations import floor_files
+from deaps.evaluation.representations import baseline_files
 from deaps.models.encoder_file import EncoderFileError, require_chain_of_store
 from deaps.sampling.window_pool import load_pool
 from deaps.training.run_folder import create_run, note_encoder, run_path
@@ -29,7 +29,7 @@ from flows.config import Settings, load_settings, overridden
 from flows.experiment.plan import plan_experiment
 from flows.experiment.state import evaluation_id, load_state
 from storage.snapshot import MixedChainsError, open_index
-from tests.deaps.probing.labelled_store import make_labelled_store
+from tests.deaps.evaluation.labelled_store import make_labelled_store
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import run, settings_for
 from tests.torture import planted
@@ -62,7 +62,7 @@ def windows(number: int = 1, content: int = 9, row: int = 0) -> Windows:
 
 def features(of: Windows, source: FeatureSource, snapshot: str = "s") -> str:
     """Return the name of the features of windows."""
-    (file,) = floor_files(Path(), [source], of, snapshot)
+    (file,) = baseline_files(Path(), [source], of, snapshot)
     return file.path.name
 
 

@@ -166,7 +166,7 @@ CREATE TABLE results (
     n BIGINT,
     note VARCHAR,
     snapshot VARCHAR,                  -- snapshot_id it was trained and measured on
-    encoder_sha256 VARCHAR,            -- of the encoder file; NULL for floors and means over seeds
+    encoder_sha256 VARCHAR,            -- of the encoder file; NULL for baselines and means over seeds
     settings_digest VARCHAR,           -- of the resolved settings in the report
     code VARCHAR,                      -- version of deaps, and a digest of its source files
     sources BIGINT,                    -- source files of the snapshot

@@ -12,13 +12,13 @@ from deaps.benchmarks.gender import Gender
 from deaps.benchmarks.interface import paper_benchmarks
 from deaps.config import BenchmarkSettings
 from deaps.evaluation.answers import FoldJob
-from deaps.evaluation.comparisons import Contestant
 from deaps.evaluation.document import DatasetLabels
 from deaps.evaluation.examples import NotRunError
+from deaps.evaluation.intervals import Entry
 from deaps.evaluation.outcomes import BenchmarkFigures
 from deaps.evaluation.plan import Plan, plan_benchmark, windows_of
 from storage.snapshot import open_index
-from tests.deaps.probing.labelled_store import SETTINGS, make_labelled_store, table_of
+from tests.deaps.evaluation.labelled_store import SETTINGS, make_labelled_store, table_of
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def planned(store: Path, name: str, settings: BenchmarkSettings = SETTINGS) -> P
 def accuracy(plan: Plan, values: np.ndarray) -> float:
     job, table = FoldJob.of(plan), table_of(plan, values)
     answers = [job.answer([table], fold, "svc") for fold in range(len(plan.folds))]
-    figures = BenchmarkFigures(plan, [Contestant("made", "method", (answers,))])
+    figures = BenchmarkFigures(plan, [Entry("made", (answers,), "method")])
     return figures.outcome("made").scores[0].value
 
 

@@ -32,7 +32,7 @@ from deaps.report.page import report_sections
 from flows.config import Settings, load_settings
 from flows.experiment.state import load_state
 from storage.errors import DeapsError
-from tests.deaps.probing.labelled_store import make_labelled_store
+from tests.deaps.evaluation.labelled_store import make_labelled_store
 from tests.deaps.report.part_lookup import rows, table
 from tests.flows.inline_evaluation import evaluate_inline, one_worker, train_some
 
@@ -139,7 +139,7 @@ def test_the_name_of_one_of_the_papers_is_refused() -> None:
 
 def test_it_joins_by_an_entry_point(tmp_path: Path) -> None:
     (tmp_path / "ours.py").write_text(
-        "from deaps.benchmark_registry import register_benchmark\n"
+        "from deaps.benchmarks.interface import register_benchmark\n"
         "from deaps.benchmarks.gender import Gender\n"
         "class Ours(Gender):\n    name = 'ours'\n"
         "register_benchmark(Ours())\n"
@@ -150,7 +150,7 @@ def test_it_joins_by_an_entry_point(tmp_path: Path) -> None:
     (about / "entry_points.txt").write_text("[deaps.benchmarks]\nours = ours\n")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); "
-        "from deaps.benchmark_registry import all_benchmarks; print(list(all_benchmarks())[-1])"
+        "from deaps.benchmarks.interface import all_benchmarks; print(list(all_benchmarks())[-1])"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout == "ours\n"

@@ -13,9 +13,9 @@ from sklearn.metrics import cohen_kappa_score
 from deaps.benchmarks.interface import all_benchmarks, register_benchmark, sleep_benchmarks
 from deaps.config import BenchmarkSettings
 from deaps.evaluation.answers import FoldJob
-from deaps.evaluation.comparisons import Contestant
 from deaps.evaluation.document import DatasetLabels
 from deaps.evaluation.examples import NotRunError
+from deaps.evaluation.intervals import Entry
 from deaps.evaluation.metrics import cohen_kappa, confusion_matrix
 from deaps.evaluation.outcomes import BenchmarkFigures
 from deaps.evaluation.plan import Plan, plan_benchmark
@@ -23,7 +23,7 @@ from storage.errors import DeapsError
 from storage.publish import publish
 from storage.schema import DatasetRow, RecordingRow
 from storage.snapshot import open_index
-from tests.deaps.probing.labelled_store import recording, table_of
+from tests.deaps.evaluation.labelled_store import recording, table_of
 from tests.storage.index.test_scoring_rows import make_scoring
 from tests.storage.made_store import SETTINGS as STORE_SETTINGS
 
@@ -60,7 +60,7 @@ def planned(store: Path, name: str, **changes: Any) -> Plan:
 def scores(plan: Plan, values: np.ndarray) -> dict[str, float]:
     job, table = FoldJob.of(plan), table_of(plan, values)
     answers = [job.answer([table], fold, "svc") for fold in range(len(plan.folds))]
-    figures = BenchmarkFigures(plan, [Contestant("made", "method", (answers,))])
+    figures = BenchmarkFigures(plan, [Entry("made", (answers,), "method")])
     return {score.metric: score.value for score in figures.outcome("made").scores}
 
 

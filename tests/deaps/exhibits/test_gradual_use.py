@@ -16,14 +16,14 @@ def row(step: int, value: float) -> dict[str, Any]:
         "gradual": value,
         "gradual_swapped": 2 * value,
         "gradual_first": 3 * value,
-        "gradual_stranger": 4 * value,
+        "gradual_other_subject": 4 * value,
     }
 
 
 def test_the_last_twentieth_of_the_steps_is_averaged() -> None:
     rows = [row(step, float(step)) for step in range(10, 2001, 10)]
     mean = sum(range(1900, 2001, 10)) / 11
-    expected = {"own": mean, "swapped": 2 * mean, "first": 3 * mean, "stranger": 4 * mean}
+    expected = {"own": mean, "swapped": 2 * mean, "first": 3 * mean, "other_subject": 4 * mean}
     assert last_means(rows) == pytest.approx(expected)
 
 

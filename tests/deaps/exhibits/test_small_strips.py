@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from deaps.report.window_map import LIMIT, pack, thin, unpack
-from tests.deaps.probing.made_windows import beats_from, ecg_window
+from tests.deaps.evaluation.made_windows import beats_from, ecg_window
 
 
 def test_every_r_peak_keeps_its_height() -> None:

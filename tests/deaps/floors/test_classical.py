@@ -19,7 +19,7 @@ from deaps.baselines import (
     sample_entropy_coefficient,
     without_beats,
 )
-from tests.deaps.probing.made_windows import T, beats_from, ecg_window, irregular_beats
+from tests.deaps.evaluation.made_windows import T, beats_from, ecg_window, irregular_beats
 
 UNEVEN_S = [0.80, 0.84, 0.78, 0.90, 0.82, 0.74, 0.86, 0.80, 0.88, 0.84]
 

@@ -72,7 +72,7 @@ def test_all_that_is_logged_is_what_its_name_says() -> None:
         "gradual": reference_loss(q, t, 32, i, j),
         "gradual_swapped": reference_loss(q, t, 32, j, i),
         "gradual_first": reference_loss(*firsts, 32, i, j),
-        "gradual_stranger": reference_loss(*strangers, 32, i, j),
+        "gradual_other_subject": reference_loss(*strangers, 32, i, j),
     }
     for name, projections in {"static": static[0], "dynamic": dynamic[0]}.items():
         rows = projections.detach().numpy()

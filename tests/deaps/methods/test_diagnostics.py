@@ -25,7 +25,7 @@ def test_each_spoiled_triplet_costs_more_than_a_true_one() -> None:
     assert float(loss) < 1e-6
     assert float(probes["gradual_swapped"]) > 0.3
     assert 0.005 < float(probes["gradual_first"]) < float(probes["gradual_swapped"])
-    assert float(probes["gradual_stranger"]) > 0.7
+    assert float(probes["gradual_other_subject"]) > 0.7
 
 
 def test_the_mask_holds_for_spoiled_triplets_too() -> None:

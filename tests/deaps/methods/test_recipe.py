@@ -28,7 +28,7 @@ from flows.experiment.plan import plan_experiment
 from flows.experiment.state import load_state
 from flows.monitoring.status import run_statuses
 from storage.errors import DeapsError
-from tests.deaps.probing.labelled_store import make_labelled_store
+from tests.deaps.evaluation.labelled_store import make_labelled_store
 from tests.deaps.report.part_lookup import rows, table
 from tests.flows.inline_evaluation import evaluate_inline, one_worker, train_some
 

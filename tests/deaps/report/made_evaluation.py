@@ -51,7 +51,7 @@ METHODS = {
     "mixing-up": "Mixing-Up",
     "tf-c": "TF-C",
 }
-FLOORS = {"random": "random encoder", "classical": "classical features", "rr": "six RR numbers"}
+BASELINES = {"random": "random encoder", "classical": "classical features", "rr": "six RR numbers"}
 JOINED = {"deaps + rr": "DEAPS + RR"}
 ABLATED = {
     "deaps-covariance": "BYOL + covariance",
@@ -61,7 +61,7 @@ ABLATED = {
     "deaps-16": "DEAPS, 16 features",
     "deaps-48": "DEAPS, 48 features",
 }
-LABELS = METHODS | FLOORS | JOINED | ABLATED
+LABELS = METHODS | BASELINES | JOINED | ABLATED
 SKILL = {
     "deaps": 0.80,
     "byol": 0.74,
@@ -104,7 +104,7 @@ SAMPLES = 1000
 
 @cache
 def made_evaluation() -> Evaluation:
-    """Return six methods, two floors, six ablations; one benchmark of five was not run."""
+    """Return six methods, two baselines, six ablations; one benchmark of five was not run."""
     return Evaluation(
         id="20260131-3f9c2a71",
         title="DEAPS on open data: atrial fibrillation, sex and rhythm from frozen representations",
@@ -114,7 +114,7 @@ def made_evaluation() -> Evaluation:
         few_labels=tuple(
             _few_labels(name, benchmark, metric)
             for benchmark, metric in (("challenge2017", "accuracy"), ("challenge2017", "f1"))
-            for name in (METHODS | FLOORS)
+            for name in (METHODS | BASELINES)
         ),
         few_label_comparisons=tuple(
             FewLabelComparison(
@@ -124,10 +124,10 @@ def made_evaluation() -> Evaluation:
             )
             for metric in ("accuracy", "f1")
             for people in FEW
-            for family in ("methods", "floors")
+            for family in ("methods", "baselines")
         ),
         ranks=_ranks(),
-        pca=tuple(_pca(name) for name in (METHODS | FLOORS)),
+        pca=tuple(_pca(name) for name in (METHODS | BASELINES)),
         evolution=tuple(
             _evolution(name, *measured) for measured in MEASURED_BY_STEP for name in METHODS
         ),
@@ -135,7 +135,12 @@ def made_evaluation() -> Evaluation:
         training=tuple(_training(name) for name in (METHODS | ABLATED)),
         gradual=tuple(
             GradualUse(
-                representation="deaps", seed=s, own=0.05, swapped=0.06, first=0.07, stranger=0.7
+                representation="deaps",
+                seed=s,
+                own=0.05,
+                swapped=0.06,
+                first=0.07,
+                other_subject=0.7,
             )
             for s in range(3)
         ),
@@ -156,7 +161,7 @@ def _rng(*words: str) -> np.random.Generator:
 def _representations() -> tuple[Representation, ...]:
     roles: list[tuple[RepresentationRole, dict[str, str]]]
     roles = [
-        ("method", METHODS), ("floor", FLOORS), ("ablation", ABLATED), ("joined", JOINED)
+        ("method", METHODS), ("baseline", BASELINES), ("ablation", ABLATED), ("joined", JOINED)
     ]  # fmt: skip
     return tuple(
         _representation(name, label, role)
@@ -166,7 +171,7 @@ def _representations() -> tuple[Representation, ...]:
 
 
 def _representation(name: str, label: str, role: RepresentationRole) -> Representation:
-    if role in ("floor", "joined"):
+    if role in ("baseline", "joined"):
         classical = name == "classical"
         return Representation(
             name=name,
@@ -301,16 +306,16 @@ def _benchmark(
         comparisons=tuple(
             _comparison(family, metric, name)
             for metric in ("accuracy", "auroc" if binary else "balanced accuracy")
-            for family in RIVALS
+            for family in COMPARATORS
         )
         if reported
         else (),
     )
 
 
-RIVALS: dict[ComparisonFamily, list[str]] = {
+COMPARATORS: dict[ComparisonFamily, list[str]] = {
     "methods": [name for name in METHODS if name != "deaps"],
-    "floors": list(FLOORS),
+    "baselines": list(BASELINES),
     "components": ["pclr", "byol", "deaps-covariance", "deaps-unmasked"],
     "sizes": ["deaps-90", "deaps-16", "deaps-48"],
     "joined": ["rr"],
@@ -321,7 +326,8 @@ def _comparison(family: ComparisonFamily, metric: str, benchmark: str) -> Metric
     reference = "deaps + rr" if family == "joined" else "deaps"
     people = 7 if benchmark == "mitdb-loo" else 90
     differences = tuple(
-        _difference(reference, rival, metric, benchmark, people) for rival in RIVALS[family]
+        _difference(reference, comparator, metric, benchmark, people)
+        for comparator in COMPARATORS[family]
     )
     return MetricComparison(
         family=family,
@@ -333,13 +339,15 @@ def _comparison(family: ComparisonFamily, metric: str, benchmark: str) -> Metric
     )
 
 
-def _difference(reference: str, rival: str, metric: str, benchmark: str, people: int) -> Difference:
-    rng = _rng("difference", reference, rival, metric, benchmark)
-    value = SKILL[reference] - SKILL[rival] + rng.normal(0, 0.01)
+def _difference(
+    reference: str, comparator: str, metric: str, benchmark: str, people: int
+) -> Difference:
+    rng = _rng("difference", reference, comparator, metric, benchmark)
+    value = SKILL[reference] - SKILL[comparator] + rng.normal(0, 0.01)
     half = 0.5 / np.sqrt(people)
     p = float(np.clip(np.exp(-6 * abs(value) / half), 2.0 ** (1 - people), 1))
     return Difference(
-        rival=rival,
+        comparator=comparator,
         value=value,
         low=value - half,
         high=value + half,
@@ -348,8 +356,8 @@ def _difference(reference: str, rival: str, metric: str, benchmark: str, people:
         p=p,
         p_holm=min(1.0, 3 * p),
         exact=people <= 20,
-        scope="people and seeds" if rival in METHODS else "people; nothing depends on a seed",
-        counts=abs(value) > 1.4 * half and 3 * p < 0.05,
+        scope="people and seeds" if comparator in METHODS else "people; nothing depends on a seed",
+        significant=abs(value) > 1.4 * half and 3 * p < 0.05,
     )
 
 

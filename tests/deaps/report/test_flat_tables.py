@@ -46,9 +46,9 @@ def test_a_figure_keeps_its_value_and_its_interval(
     assert row["benchmark_title"] == benchmark.title
 
 
-def test_people_read_names_of_rivals(evaluation: Evaluation, tables: dict[str, Rows]) -> None:
+def test_people_read_names_of_comparators(evaluation: Evaluation, tables: dict[str, Rows]) -> None:
     labels = {entry.label for entry in evaluation.representations}
-    assert {row["rival"] for row in tables["differences.csv"]} <= labels
+    assert {row["comparator"] for row in tables["differences.csv"]} <= labels
     assert len(tables["differences.csv"]) > 0
 
 

@@ -152,7 +152,8 @@ def test_same_evaluation_gives_the_same_bytes_in_another_process(
 ) -> None:
     write_evaluation(evaluation, tmp_path)
     code = (
-        "import sys; from pathlib import Path; from deaps.evaluation import read_evaluation;"
+        "import sys; from pathlib import Path;"
+        "from deaps.evaluation.document import read_evaluation;"
         "from deaps.report import write_report;"
         "folder = Path(sys.argv[1]); write_report(read_evaluation(folder), folder)"
     )

@@ -16,7 +16,7 @@ from deaps.report.parts import Bullets, Figure, Map, Matrices, Notice, Paragraph
 from deaps.report.quality import quality_section
 from deaps.report.results import absent_section
 from deaps.report.wording import percent
-from tests.deaps.report.made_evaluation import ABLATED, ABSENT, FLOORS, LABELS, METHODS, NOT_RUN
+from tests.deaps.report.made_evaluation import ABLATED, ABSENT, BASELINES, LABELS, METHODS, NOT_RUN
 from tests.deaps.report.part_lookup import all_parts, rows, table
 
 RUN = ("mitdb-loo", "gender", "challenge2017")
@@ -53,11 +53,11 @@ def marked(part: Table) -> set[tuple[str, int]]:
     }
 
 
-def test_headline_has_every_method_every_floor_and_the_majority_class(
+def test_headline_has_every_method_every_baseline_and_the_majority_class(
     sections: Sequence[Section],
 ) -> None:
     heads = set(rows(table(sections, "table-accuracy-1")))
-    assert heads >= {*METHODS.values(), *FLOORS.values(), "majority class"}
+    assert heads >= {*METHODS.values(), *BASELINES.values(), "majority class"}
 
 
 @pytest.mark.parametrize("name", RUN)
@@ -147,7 +147,7 @@ def test_best_is_marked_on_total_accuracy_alone(sections: Sequence[Section], nam
     assert {column for _, column in marked(table(sections, f"table-{name}"))} == {0}
 
 
-def test_no_floor_and_no_ablation_is_marked_as_best(evaluation: Evaluation) -> None:
+def test_no_baseline_and_no_ablation_is_marked_as_best(evaluation: Evaluation) -> None:
     changed = with_accuracies(evaluation, {"random": 0.99, "deaps-16": 0.98, "clocs": 0.5})
     section = benchmark_section(changed, changed.benchmarks[3])
     assert marked(table([section], "table-challenge2017")) == {("CLOCS", 0)}
@@ -159,7 +159,7 @@ def test_methods_that_are_level_are_both_marked(evaluation: Evaluation) -> None:
     assert marked(table([section], "table-challenge2017")) == {("BYOL", 0), ("PCLR", 0)}
 
 
-def test_summary_says_where_deaps_stands_and_that_a_floor_is_better(
+def test_summary_says_where_deaps_stands_and_that_a_baseline_is_better(
     evaluation: Evaluation,
 ) -> None:
     changed = with_accuracies(evaluation, {"random": 0.9, "byol": 0.8, "pclr": 0.75, "deaps": 0.7})
@@ -167,12 +167,15 @@ def test_summary_says_where_deaps_stands_and_that_a_floor_is_better(
     assert isinstance(bullets, Bullets)
     text = " ".join(bullets.items).replace("\N{NO-BREAK SPACE}", " ")
     assert "BYOL has the highest accuracy, 80.0 %. DEAPS is third of 6 with 70.0 %." in text
-    assert re.search(r"DEAPS is ahead of .*TF-C \(\+1\d\.\d points \[\+", text)
-    assert "DEAPS cannot be told from six RR numbers (+3.4 points [−3.9, +10.8])." in text
+    assert re.search(r"DEAPS is significantly better than .*TF-C \(\+1\d\.\d points \[\+", text)
+    assert (
+        "DEAPS is not significantly different from six RR numbers (+3.4 points [−3.9, +10.8])."
+        in text
+    )
 
 
 def with_difference(
-    evaluation: Evaluation, metric: str, rival: str, *, value: float, counts: bool
+    evaluation: Evaluation, metric: str, comparator: str, *, value: float, significant: bool
 ) -> Evaluation:
     """Return the evaluation with one difference of Challenge 2017 changed."""
     place, challenge = next(
@@ -183,7 +186,12 @@ def with_difference(
             update={
                 "metric": metric if each.metric == "balanced accuracy" else each.metric,
                 "differences": tuple(
-                    d.model_copy(update={"value": value, "counts": counts and d.rival == rival})
+                    d.model_copy(
+                        update={
+                            "value": value,
+                            "significant": significant and d.comparator == comparator,
+                        }
+                    )
                     for d in each.differences
                 ),
             }
@@ -196,16 +204,16 @@ def with_difference(
 
 
 @pytest.mark.parametrize(
-    ("rival", "value", "words"),
+    ("comparator", "value", "words"),
     [
-        ("random", 0.1, "ahead of the random encoder"),
-        ("classical", -0.1, "behind classical features"),
+        ("random", 0.1, "significantly better than the random encoder"),
+        ("classical", -0.1, "significantly worse than classical features"),
     ],
 )
-def test_summary_names_the_side_of_a_difference_that_counts(
-    evaluation: Evaluation, rival: str, value: float, words: str
+def test_summary_names_the_side_of_a_significant_difference(
+    evaluation: Evaluation, comparator: str, value: float, words: str
 ) -> None:
-    changed = with_difference(evaluation, "f1", rival, value=value, counts=True)
+    changed = with_difference(evaluation, "f1", comparator, value=value, significant=True)
     bullets = headline_section(changed).parts[1]
     assert isinstance(bullets, Bullets)
     (text,) = (item for item in bullets.items if item.startswith("Challenge 2017"))
@@ -214,15 +222,15 @@ def test_summary_names_the_side_of_a_difference_that_counts(
     assert f"By mean F1, DEAPS is {words} ({sign}10.0 points [" in text
 
 
-def test_summary_is_silent_on_other_metrics_whose_differences_do_not_count(
+def test_summary_is_silent_on_other_metrics_without_a_significant_difference(
     evaluation: Evaluation,
 ) -> None:
-    changed = with_difference(evaluation, "f1", "random", value=0.1, counts=False)
+    changed = with_difference(evaluation, "f1", "random", value=0.1, significant=False)
     bullets = headline_section(changed).parts[1]
     assert isinstance(bullets, Bullets)
     (text,) = (item for item in bullets.items if item.startswith("Challenge 2017"))
     assert "By mean F1" not in text
-    assert "cannot be told from the random encoder (+10.0 points" in text
+    assert "is not significantly different from the random encoder (+10.0 points" in text
 
 
 def test_after_a_handful_of_iterations_nobody_leads(evaluation: Evaluation) -> None:
@@ -241,13 +249,13 @@ def test_summary_says_where_people_are_too_few_for_any_difference(evaluation: Ev
     bullets = headline_section(evaluation).parts[1]
     assert isinstance(bullets, Bullets)
     assert (
-        "With 7 people no difference to another method can count: the smallest p"
+        "With 7 people no difference to another method can be significant: the smallest p"
         in (bullets.items[0])
     )
-    assert "after Holm over 5 rivals, is 0.078." in bullets.items[0]
+    assert "after Holm over 5 comparisons, is 0.078." in bullets.items[0]
 
 
-def test_a_difference_that_counts_is_marked_with_its_interval_and_p(
+def test_a_significant_difference_is_marked_with_its_interval_and_p(
     sections: Sequence[Section],
 ) -> None:
     differences = table(sections, "table-differences-challenge2017")
@@ -256,11 +264,11 @@ def test_a_difference_that_counts_is_marked_with_its_interval_and_p(
     assert re.fullmatch(r"\[\+\d+\.\d, \+\d+\.\d\]", cell.note)
     assert p.text == "< 0.001"
     assert [body.title for body in differences.bodies] == [
-        "Other methods: DEAPS less",
-        "Floors: DEAPS less",
-        "Rungs of the ladder: DEAPS less",
-        "Other spans and numbers of features: DEAPS less",
-        "What the method adds to the rhythm: DEAPS + RR less",
+        "Other methods: DEAPS minus",
+        "Baselines: DEAPS minus",
+        "Ablations of components: DEAPS minus",
+        "Other spans and numbers of features: DEAPS minus",
+        "What the method adds to the rhythm: DEAPS + RR minus",
     ]
 
 
@@ -269,8 +277,8 @@ def test_few_label_curves_have_a_table_of_differences_at_every_number_of_people(
 ) -> None:
     differences = table(sections, "table-few-label-differences-challenge2017-accuracy")
     assert [body.title for body in differences.bodies] == [
-        "Other methods: DEAPS less",
-        "Floors: DEAPS less",
+        "Other methods: DEAPS minus",
+        "Baselines: DEAPS minus",
     ]
     cells = rows(differences)["TF-C"].cells
     compared = [
@@ -282,7 +290,7 @@ def test_few_label_curves_have_a_table_of_differences_at_every_number_of_people(
     for cell, each in zip(cells, compared, strict=True):
         difference = each.comparison.difference("tf-c")
         assert difference is not None
-        assert cell.text == f"{100 * difference.value:+.1f}" + " ✓" * difference.counts
+        assert cell.text == f"{100 * difference.value:+.1f}" + " ✓" * difference.significant
         assert cell.note.startswith("[")
     assert "annotated people (not in the last row) and seeds" in differences.notes[0]
 
@@ -331,7 +339,7 @@ def test_ranks_say_whether_they_tell_methods_apart(evaluation: Evaluation) -> No
     (words, _, ranked) = section.parts
     assert isinstance(words, Paragraph)
     assert "differ by more than 4.35" in words.text
-    assert words.text.endswith("The first and the last are that far apart.")
+    assert words.text.endswith("The first and the last differ by more than that.")
     assert isinstance(ranked, Table)
     assert rows(ranked)["DEAPS"].cells[-1].text == "1.00"
 
@@ -397,9 +405,9 @@ def changed_benchmark(evaluation: Evaluation, name: str, **update: object) -> Ev
     return evaluation.model_copy(update={"benchmarks": benchmarks})
 
 
-def test_only_families_that_cannot_count_are_said_not_to(evaluation: Evaluation) -> None:
+def test_only_families_that_cannot_be_significant_have_a_notice(evaluation: Evaluation) -> None:
     benchmark = next(b for b in evaluation.benchmarks if b.name == "mitdb-loo")
-    smallest = {"methods": 0.078, "floors": 0.0625, "joined": 0.016}
+    smallest = {"methods": 0.078, "baselines": 0.0625, "joined": 0.016}
     comparisons = tuple(
         each.model_copy(update={"smallest_p": smallest.get(each.family, 0.04)})
         for each in benchmark.comparisons
@@ -411,10 +419,10 @@ def test_only_families_that_cannot_count_are_said_not_to(evaluation: Evaluation)
     (notice,) = (
         part.text
         for part in all_parts([section])
-        if isinstance(part, Notice) and "can count" in part.text
+        if isinstance(part, Notice) and "can be significant" in part.text
     )
-    assert "no difference to another method can count" in notice
-    assert "no difference to a floor can count" in notice
+    assert "no difference to another method can be significant" in notice
+    assert "no difference to a baseline can be significant" in notice
     assert "RR numbers" not in notice
 
 
@@ -527,4 +535,7 @@ def test_tables_say_what_their_intervals_cover(evaluation: Evaluation) -> None:
     )
     sections = report_sections(evaluation.model_copy(update={"benchmarks": benchmarks}))
     for name in ("table-gender", "table-accuracy-1"):
-        assert "over people alone, because one seed does not" in table(sections, name).notes[0]
+        assert (
+            "over people alone: the between-seed variance is unknown"
+            in table(sections, name).notes[0]
+        )

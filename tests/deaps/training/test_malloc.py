@@ -7,7 +7,7 @@ COUNT_FAULTS = """
 import resource
 import sys
 import numpy as np
-from deaps.training.malloc import keep_freed_memory
+from deaps.training.device import keep_freed_memory
 
 kept = sys.argv[1] == "kept"
 if kept:

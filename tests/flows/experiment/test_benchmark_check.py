@@ -18,7 +18,7 @@ from flows.experiment.plan import training_plan
 from flows.pipeline import train_experiment
 from flows.runtime.flow_start import StageParameters
 from flows.train import train_plans
-from tests.deaps.probing.labelled_store import make_labelled_store
+from tests.deaps.evaluation.labelled_store import make_labelled_store
 from tests.deaps.training.training_store import make_training_store
 
 LEAK = "warning: benchmark {} will be refused, because 3 of 3 tested people are in the pre-training"

@@ -12,7 +12,7 @@ from flows.experiment.inputs import read_inputs
 from flows.experiment.state import load_state
 from storage.errors import DeapsError
 from storage.snapshot import open_index
-from tests.deaps.probing.labelled_store import make_labelled_store
+from tests.deaps.evaluation.labelled_store import make_labelled_store
 from tests.flows.inline_evaluation import LABELS, train_some
 from tests.flows.test_evaluation import OVERRIDES
 

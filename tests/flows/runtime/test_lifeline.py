@@ -16,7 +16,7 @@ from flows.runtime.processes import TiedSubprocess, tied_command
 
 OWNER = """
 import subprocess, sys, threading, time
-from flows.runtime.lifeline import TiedSubprocess
+from flows.runtime.processes import TiedSubprocess
 def start():
     command = [sys.executable, "-m", "http.server", "--bind=127.0.0.1", "0"]
     child = TiedSubprocess().Popen(command, stdout=subprocess.DEVNULL)  # our end is closed soon

@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from deaps.evaluation.representations import FLOORS_FOLDER
+from deaps.evaluation.representations import BASELINES_FOLDER
 from storage import RecordingRow, Snapshot
 from storage.files import file_sha256, write_digests
 from storage.invariants import deep_findings
@@ -78,5 +78,5 @@ def test_foreign_files_and_links_out_are_found(root: Path, published: Snapshot) 
     (root / "windows" / "out").symlink_to("/tmp")
     for name in ("store-id", "croissant.json"):
         (root / name).touch()
-    (root / FLOORS_FOLDER).mkdir()
+    (root / BASELINES_FOLDER).mkdir()
     assert [f.path for f in deep_findings(root) if f.kind == "I11"] == ["notes.txt", "windows/out"]

@@ -1,0 +1,1 @@
+"""The open experiment: its plan, its record, and the scripts that write the pages' tables."""
