@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,6 +170,21 @@ class ProcessedRecording:
     def dropped_s(self) -> float:
         """Remainder after the last whole window, in seconds."""
         return self.duration_s - len(self.windows) * WINDOW_S
+
+    def window_columns(self) -> dict[str, Any]:
+        """Return what is known of each window, by column of the table ``windows``."""
+        columns = {
+            name: getattr(part, name)
+            for part in (self.scores, self.gate)
+            for name in part.__slots__
+        }
+        return columns | {
+            "start_s": np.arange(len(self.windows), dtype=np.float64) * WINDOW_S,
+            "quality": self.quality,
+            "quality4": self.quality4,
+            "rhythm": self.rhythm,
+            "rhythm_share": self.rhythm_share,
+        }
 
 
 def process(

@@ -16,7 +16,6 @@ from storage.schema import (
     Sex,
     SourceFile,
     Status,
-    WindowColumns,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +43,6 @@ __all__ = [
     "SourceFile",
     "Status",
     "StoreSettings",
-    "WindowColumns",
     "WindowStore",
     "check_store",
     "load_published",

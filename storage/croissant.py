@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from storage.files import CROISSANT_NAME, file_sha256, index_path, replacing, resolve_root
-from storage.index.columns import describe_column
 from storage.schema import WINDOW_S
 from storage.snapshot import Snapshot, open_index, read_snapshot
+from storage.tables import describe_column
 from storage.windows import window_schema
 
 if TYPE_CHECKING:

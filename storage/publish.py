@@ -29,7 +29,6 @@ from storage.index.build import (
     check_rows,
     collect_runs_and_results,
     fill_index,
-    tables_sql,
 )
 from storage.index.published import (
     FIRST_ID,
@@ -46,6 +45,7 @@ from storage.locks import publisher_lock
 from storage.packages import cycle_collector_paused, installed_versions
 from storage.schema import SCHEMA_VERSION, DatasetRow, RecordingRow, Scoring, Status, SubjectRow
 from storage.snapshot import IndexMissingError, Snapshot, hide_progress
+from storage.tables import tables_sql
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

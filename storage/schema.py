@@ -11,8 +11,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # numpy is only named in annotations: the contract itself imports nothing
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
@@ -257,32 +255,6 @@ class SubjectRow:
     subject: str
     visit: int
     values: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class WindowColumns:
-    """Everything about the ``n`` windows of one recording except their samples, each of length n.
-
-    ``quality`` and ``quality4`` are positions in `Quality`, ``quality4`` -1 where it was not
-    computed. NaN in a float column and None in ``rhythm`` mean unknown and are stored as
-    NULL.
-    """
-
-    start_s: NDArray[np.float64]
-    quality: NDArray[np.int8]
-    quality4: NDArray[np.int8]
-    psqi: NDArray[np.float32]
-    ksqi: NDArray[np.float32]
-    bassqi: NDArray[np.float32]
-    qsqi: NDArray[np.float32]
-    hr_max: NDArray[np.float32]
-    flat: NDArray[np.bool_]
-    clipped: NDArray[np.bool_]
-    nonfinite: NDArray[np.bool_]
-    rhythm: Sequence[str | None]
-    rhythm_share: NDArray[np.float32]
-    hr_mean: NDArray[np.float32]
-    hr_sd: NDArray[np.float32]
 
 
 _GATE_VIEW = (

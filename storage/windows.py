@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 import mmap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from storage.errors import DeapsError
 from storage.files import canonical_json, file_sha256, replacing, window_path
 from storage.schema import (
-    GATE_FLAGS,
     SCHEMA_VERSION,
     WINDOW_SAMPLES,
     Quality,
@@ -30,8 +29,8 @@ from storage.schema import (
     SourceFile,
     SourceRole,
     Status,
-    WindowColumns,
 )
+from storage.tables import window_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,10 +41,15 @@ RECORDING_KEY = b"deaps.recording"
 RECORDING_DIGEST_KEY = b"deaps.recording_sha256"
 """Parquet's checksums cover pages, and not the metadata in which the recording's row stands."""
 VERSION_KEY = b"deaps.schema_version"
-STRING_COLUMNS = ("quality", "quality4", "rhythm")
-SCORE_COLUMNS = ("psqi", "ksqi", "bassqi", "qsqi", "hr_max")
-RATE_COLUMNS = ("hr_mean", "hr_sd")
 QUALITIES = [str(quality) for quality in Quality]
+
+WindowColumns = Mapping[str, Sequence[Any] | NDArray[Any]]
+"""What is known of the n windows of a recording beside their samples: arrays (n,) by column.
+
+The columns are those of ``windows`` whose origin is ``file`` (``sql/tables.sql``), without ``row``.
+Qualities are positions in `Quality`, -1 where one was not computed. NaN among numbers and None
+among rhythms mean unknown, and are stored as NULL.
+"""
 
 SOURCE_FIELDS = tuple(SourceFile.__slots__)
 RECORDING_FIELDS = tuple(name for name in RecordingRow.__slots__ if name != "sources")
@@ -79,7 +83,7 @@ def write_window_file(
     row = replace(
         recording,
         n_windows=len(signal),
-        rhythms=tuple(sorted({label for label in columns.rhythm if label})),
+        rhythms=tuple(sorted({label for label in columns["rhythm"] if label})),
         path=relative,
         signal_offset=None,
         bytes=None,
@@ -157,6 +161,7 @@ def write_table(table: pa.Table, path: Path) -> None:
 
     ``max_rows_per_page`` matters: pyarrow breaks pages at 20,000 rows, whatever their size.
     """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     pq.write_table(
@@ -164,7 +169,7 @@ def write_table(table: pa.Table, path: Path) -> None:
         path,
         row_group_size=len(table),
         compression="none",
-        use_dictionary=list(STRING_COLUMNS),
+        use_dictionary=[f.name for f in table.schema if f.type == pa.string()],
         data_page_size=2**30,
         max_rows_per_page=2**31 - 1,
         write_page_checksum=True,
@@ -259,20 +264,15 @@ def window_schema(samples: int = WINDOW_SAMPLES) -> pa.Schema:
     import pyarrow as pa
 
     element = pa.field("element", pa.float16(), nullable=False)
-    return pa.schema(
-        [
-            pa.field("row", pa.int32(), nullable=False),
-            pa.field("start_s", pa.float64(), nullable=False),
-            pa.field("quality", pa.string(), nullable=False),
-            pa.field("quality4", pa.string()),
-            *(pa.field(name, pa.float32()) for name in SCORE_COLUMNS),
-            *(pa.field(name, pa.bool_(), nullable=False) for name in GATE_FLAGS),
-            pa.field("rhythm", pa.string()),
-            pa.field("rhythm_share", pa.float32()),
-            *(pa.field(name, pa.float32()) for name in RATE_COLUMNS),
-            pa.field("signal", pa.list_(element, samples), nullable=False),
-        ]
-    )
+    types = {
+        "INTEGER": pa.int32(), "DOUBLE": pa.float64(), "FLOAT": pa.float32(), "BOOLEAN": pa.bool_(),
+    }  # fmt: skip
+    fields = [
+        # Enumerations of the index are text in files.
+        pa.field(column.name, types.get(column.type, pa.string()), nullable=not column.required)
+        for column in window_columns("file")
+    ]
+    return pa.schema([*fields, pa.field("signal", pa.list_(element, samples), nullable=False)])
 
 
 def window_table(
@@ -285,15 +285,18 @@ def window_table(
     flat = pa.array(np.ascontiguousarray(signal).reshape(-1))
     values: dict[str, Any] = {
         "row": pa.array(np.arange(len(signal), dtype=np.int32)),
-        "start_s": pa.array(np.asarray(columns.start_s, np.float64)),
-        "quality": _quality_names(columns.quality, recording),
-        "quality4": _quality_names(columns.quality4, recording),
-        "rhythm": pa.array([label or None for label in columns.rhythm], pa.string()),
-        "rhythm_share": _nullable(columns.rhythm_share),
         "signal": pa.FixedSizeListArray.from_arrays(flat, type=schema.field("signal").type),
     }
-    values |= {name: _nullable(getattr(columns, name)) for name in SCORE_COLUMNS + RATE_COLUMNS}
-    values |= {name: pa.array(np.asarray(getattr(columns, name), bool)) for name in GATE_FLAGS}
+    for column in window_columns("file"):
+        if column.type == "quality_class":
+            values[column.name] = _quality_names(np.asarray(columns[column.name]), recording)
+        elif column.type == "rhythm_label":
+            labels = [label or None for label in columns[column.name]]
+            values[column.name] = pa.array(labels, pa.string())
+        elif column.name not in values:
+            type_ = schema.field(column.name).type
+            array = np.asarray(columns[column.name], type_.to_pandas_dtype())
+            values[column.name] = pa.array(array, type_, from_pandas=True)  # NaN becomes NULL
     metadata = {
         RECORDING_KEY: row_json.encode(),
         RECORDING_DIGEST_KEY: text_digest(row_json.encode()),
@@ -309,29 +312,29 @@ def text_digest(text: bytes) -> bytes:
 
 
 def check_lengths(columns: WindowColumns, signal: NDArray[np.float16], name: str) -> None:
-    """Raise ValueError unless ``signal`` is float16 (n, 1000), n > 0, and all columns have n."""
+    """Raise ValueError unless ``signal`` is float16 (n, 1000), n > 0, and every column has n."""
     if signal.dtype != np.float16 or signal.shape[1:] != (WINDOW_SAMPLES,) or not len(signal):
         message = (
             f"{name}: signal is {signal.dtype} {signal.shape}; "
             f"expected float16 (n, {WINDOW_SAMPLES}) with at least one window"
         )
         raise ValueError(message)
-    lengths = {field: len(getattr(columns, field)) for field in columns.__slots__}
+    declared = {column.name for column in window_columns("file")} - {"row"}
+    if columns.keys() != declared:
+        message = (
+            f"{name}: columns are {sorted(columns)}; storage/sql/tables.sql declares "
+            f"{sorted(declared)}"
+        )
+        raise ValueError(message)
+    lengths = {column: len(values) for column, values in columns.items()}
     wrong = {field: n for field, n in lengths.items() if n != len(signal)}
     if wrong:
         raise ValueError(f"{name}: signal has {len(signal)} windows, but columns have {wrong}")
 
 
-def _nullable(values: NDArray[np.float32]) -> pa.Array:
-    import pyarrow as pa
-
-    return pa.array(np.asarray(values, np.float32), from_pandas=True)  # NaN becomes NULL
-
-
 def _quality_names(codes: NDArray[np.int8], recording: RecordingRow) -> pa.Array:
     import pyarrow as pa
 
-    codes = np.asarray(codes)
     if codes.min() < -1 or codes.max() >= len(QUALITIES):
         message = (
             f"{recording.dataset}/{recording.name}: quality codes run from {codes.min()} to "

@@ -137,20 +137,20 @@ def _schema(root: Path) -> list[SchemaRow]:
 
 
 def _table_lines(rows: Sequence[SchemaRow]) -> Iterator[str]:
-    from storage.index.columns import TABLES
+    from storage.tables import tables
 
     for (table, is_view), columns in groupby(rows, lambda row: row[:2]):
         names = [row.column for row in columns]
-        yield f"{table}{' (view)' if is_view else ''}: {TABLES.get(table, '')}"
+        yield f"{table}{' (view)' if is_view else ''}: {tables()[table].meaning}"
         yield from _folded(", ".join(names))
     yield "one of them, with its columns explained: deaps schema TABLE"
 
 
 def _column_lines(rows: Sequence[SchemaRow]) -> Iterator[str]:
-    from storage.index.columns import TABLES
+    from storage.tables import tables
 
     for (table, is_view), columns in groupby(rows, lambda row: row[:2]):
-        yield f"{table}{' (view)' if is_view else ''}: {TABLES.get(table, '')}"
+        yield f"{table}{' (view)' if is_view else ''}: {tables()[table].meaning}"
         for row in columns:
             yield f"  {row.column} ({row.type})"
             yield from _folded(row.description)

@@ -30,13 +30,11 @@ from storage.files import digest_of, file_sha256, window_path
 from storage.index.published import PublishedSources, RecordingKey
 from storage.schema import (
     SCHEMA_VERSION,
-    WINDOW_S,
     RecordingRow,
     Scoring,
     SourceFile,
     SourceRole,
     Status,
-    WindowColumns,
 )
 from storage.windows import WindowFileError, check_pages, read_recording_row, write_window_file
 
@@ -202,26 +200,8 @@ def _write(job: Job, row: RecordingRow, processed: ProcessedRecording) -> Record
     """Write the window file; a recording without windows has none."""
     if row.n_windows == 0:
         return row
-    scores, gate = processed.scores, processed.gate
-    columns = WindowColumns(
-        start_s=np.arange(row.n_windows, dtype=np.float64) * WINDOW_S,
-        quality=processed.quality,
-        quality4=processed.quality4,
-        psqi=scores.psqi,
-        ksqi=scores.ksqi,
-        bassqi=scores.bassqi,
-        qsqi=scores.qsqi,
-        hr_max=scores.hr_max,
-        flat=gate.flat,
-        clipped=gate.clipped,
-        nonfinite=gate.nonfinite,
-        rhythm=processed.rhythm,
-        rhythm_share=processed.rhythm_share,
-        hr_mean=scores.hr_mean,
-        hr_sd=scores.hr_sd,
-    )
     path = job.store / window_path(row.dataset, row.name, row.digest or "")
-    return write_window_file(path, columns, processed.windows, row)
+    return write_window_file(path, processed.window_columns(), processed.windows, row)
 
 
 _ARRAYS = (

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ from storage.schema import (
     gate_view_sql,
 )
 from storage.snapshot import sql_literal
+from storage.tables import create_tables_sql, create_views_sql
 from storage.windows import recording_to_dict, source_to_dict
 
 if TYPE_CHECKING:
@@ -178,11 +178,6 @@ class IndexContent:
     """Settings that windows were made with, by their digest; those of no recording are left out."""
 
 
-def tables_sql() -> str:
-    """Return the SQL that creates the tables and views that every index has."""
-    return _sql("tables.sql") + _sql("views.sql")
-
-
 def fill_index(
     connection: DuckDBPyConnection,
     root: Path,
@@ -200,7 +195,7 @@ def fill_index(
     ]
     scorings = {ids[key]: scoring for key, scoring in content.scorings.items() if key in ids}
     _create_types(connection, with_windows)
-    connection.execute(_sql("tables.sql"))
+    connection.execute(create_tables_sql())
     _insert(connection, "recordings", (_recording(row, ids) for row in ordered))
     _insert(connection, "sources", (s for row in ordered for s in _sources(row, ids)))
     _insert_datasets(connection, content.datasets)
@@ -216,7 +211,7 @@ def fill_index(
     insert_windows(connection, root, files, scorings)
     connection.execute(_COUNT_WINDOWS)
     insert_subjects(connection, content.subjects)
-    connection.execute(_sql("views.sql"))
+    connection.execute(create_views_sql())
     connection.execute(grade_view_sql(content.subjects))
     connection.execute(gate_view_sql())
     connection.execute(signal_view_sql(root, [str(row.path) for row in with_windows]))
@@ -271,10 +266,6 @@ def _recording(row: RecordingRow, ids: Mapping[RecordingKey, int]) -> dict[str, 
 def _sources(row: RecordingRow, ids: Mapping[RecordingKey, int]) -> list[dict[str, Any]]:
     recording = {"recording_id": ids[row.dataset, row.name]}
     return [recording | source_to_dict(source) for source in row.sources]
-
-
-def _sql(name: str) -> str:
-    return (resources.files("storage.index") / "sql" / name).read_text()
 
 
 class PublicationError(DeapsError):

@@ -14,29 +14,16 @@ from storage.files import index_path
 from storage.index.scorings import WindowGrid, insert_scorings, score_windows
 from storage.schema import EVENT_COLUMNS, SCHEMA_VERSION, OldStage, Scoring, Stage, SubjectRow
 from storage.snapshot import sql_literal
+from storage.tables import enum_cast, window_columns
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-_MEASURED = (
-    "recording_id", '"row"', "start_s", "quality::quality_class", "quality4::quality_class", "psqi",
-    "ksqi", "bassqi", "qsqi", "hr_max", "flat", "clipped", "nonfinite", "rhythm::rhythm_label",
-    "rhythm_share", "hr_mean", "hr_sd", "time_of_day",
-)  # fmt: skip
+_MEASURED = window_columns("", "file", "recording")
 """Columns of a window that its file and its recording decide."""
-_SCORED = {
-    "stage": "::sleep_stage",
-    "old_stage": "::old_sleep_stage",
-    "stage_share": "",
-    **dict.fromkeys(EVENT_COLUMNS, ""),
-}
-"""Columns that the scoring decides, with the cast to the new index's type."""
-_UNSCORED = (
-    "NULL::sleep_stage",
-    "NULL::old_sleep_stage",
-    *["NULL::FLOAT"] * (1 + len(EVENT_COLUMNS)),
-)
+_SCORED = window_columns("scoring")
+"""Columns that the scoring decides."""
 _FROM_FILES = """
 SELECT {measured} FROM (
     SELECT ($ids::INTEGER[])[file_index::BIGINT + 1] AS recording_id, * EXCLUDE (rhythm, signal),
@@ -220,20 +207,20 @@ def _insert_part(
 
 def _with_scoring(measured: str, *, scored: bool) -> str:
     """Return the query of windows with the columns of their scoring, NULL without one."""
-    columns = ", ".join(_scored_columns() if scored else _UNSCORED)
+    columns = ", ".join(_scored_columns() if scored else _unscored_columns())
     join = 'LEFT JOIN scored USING (recording_id, "row")' if scored else ""
     return f"SELECT measured.*, {columns} FROM ({measured}) measured {join}"
 
 
 def _from_previous(ids: tuple[int, int], *, scored: bool) -> str:
     """Return the query of unchanged windows; those with another scoring get its columns."""
-    new = _scored_columns() if scored else list(_UNSCORED)
+    new = _scored_columns() if scored else _unscored_columns()
     columns = ", ".join(
-        f"CASE WHEN same_scoring THEN p.{name}{cast} ELSE {value} END"
-        for (name, cast), value in zip(_SCORED.items(), new, strict=True)
+        f"CASE WHEN same_scoring THEN p.{column.name}{enum_cast(column)} ELSE {value} END"
+        for column, value in zip(_SCORED, new, strict=True)
     )
     return _FROM_PREVIOUS.format(
-        measured=", ".join(f"p.{column}" for column in _MEASURED),
+        measured=", ".join(f'p."{column.name}"{enum_cast(column)}' for column in _MEASURED),
         columns=columns,
         join='LEFT JOIN scored ON scored.recording_id = p.recording_id AND scored."row" = p."row"'
         if scored
@@ -241,6 +228,10 @@ def _from_previous(ids: tuple[int, int], *, scored: bool) -> str:
         first=ids[0],
         last=ids[1],
     )
+
+
+def _unscored_columns() -> list[str]:
+    return [f"NULL::{column.type}" for column in _SCORED]
 
 
 def _scored_columns() -> list[str]:
@@ -269,15 +260,12 @@ def _from_files(files: Sequence[WindowFile]) -> tuple[str, dict[str, Any]]:
     if has_clock:
         values["clocks"] = clocks
     return _FROM_FILES.format(
-        measured=", ".join(_named(column) for column in _MEASURED),
+        measured=", ".join(
+            f'"{column.name}"{enum_cast(column)} AS "{column.name}"' for column in _MEASURED
+        ),
         rhythm=_EITHER_RHYTHM if has_rhythm else _OWN_RHYTHM,
         time_of_day=_CLOCK if has_clock else _NO_CLOCK,
     ), values
-
-
-def _named(column: str) -> str:
-    """Return a column under its own name, which a cast would take from it."""
-    return f"{column} AS {column.partition('::')[0]}"
 
 
 def canonical_subjects(rows: Sequence[SubjectRow]) -> list[SubjectRow]:
@@ -299,16 +287,13 @@ def _canonical(text: str | None, kind: str) -> str:
 
 
 def insert_subjects(connection: DuckDBPyConnection, rows: Sequence[SubjectRow]) -> None:
-    """Create ``subjects``: the rows of the tables, and all other subjects of the recordings."""
+    """Fill ``subjects``: the rows of the tables, and all other subjects of the recordings."""
     import pyarrow as pa
 
     types = _column_types(rows)
     names = list(types)
-    columns = "".join(f', "{name}" {types[name]}' for name in names)
-    connection.execute(
-        "CREATE TABLE subjects (dataset VARCHAR NOT NULL, subject VARCHAR NOT NULL, "
-        f"visit INTEGER NOT NULL{columns})"
-    )
+    for name in names:
+        connection.execute(f'ALTER TABLE subjects ADD COLUMN "{name}" {types[name]}')
     table = {name: pa.array([row.values.get(name) or None for row in rows]) for name in names}
     keys = {
         "dataset": pa.array([row.dataset for row in rows], pa.string()),

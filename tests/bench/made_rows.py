@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from storage.files import window_path
-from storage.schema import RecordingRow, Status, WindowColumns
+from storage.schema import RecordingRow, Status
 from storage.windows import recording_to_json, window_table, write_table, write_window_file
 from tests.storage.made_store import make_columns, make_row, publish_rows
 
@@ -49,7 +50,7 @@ def narrow_recordings(root: Path, n_recordings: int, n_windows: int) -> list[Rec
     return rows
 
 
-def _random_columns(rng: np.random.Generator, n: int) -> WindowColumns:
+def _random_columns(rng: np.random.Generator, n: int) -> dict[str, Any]:
     scores = rng.random((5, n), dtype=np.float32)
     return make_columns(
         n,
@@ -64,7 +65,7 @@ def _random_columns(rng: np.random.Generator, n: int) -> WindowColumns:
     )
 
 
-def _write_narrow(root: Path, row: RecordingRow, columns: WindowColumns) -> RecordingRow:
+def _write_narrow(root: Path, row: RecordingRow, columns: dict[str, Any]) -> RecordingRow:
     relative = window_path(row.dataset, row.name, row.digest or "")
     path = root / relative
     path.parent.mkdir(parents=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from storage import window_path
 from storage.publish import publish
-from storage.schema import DatasetRow, RecordingRow, SourceFile, Status, WindowColumns
+from storage.schema import DatasetRow, RecordingRow, SourceFile, Status
 from storage.snapshot import Snapshot
 from storage.windows import write_window_file
 
@@ -31,27 +31,27 @@ def make_signal(n: int, seed: int = 0) -> NDArray[np.float16]:
     return np.random.default_rng(seed).standard_normal((n, 1000)).astype(np.float16)
 
 
-def make_columns(n: int, **changes: Any) -> WindowColumns:
+def make_columns(n: int, **changes: Any) -> dict[str, Any]:
     """Return columns of n windows: qualities in turn, the last psqi unknown, no rhythm."""
     score = np.linspace(0, 1, n, dtype=np.float32)
-    columns = WindowColumns(
-        start_s=np.arange(n) * 10.0,
-        quality=(np.arange(n) % 3).astype(np.int8),
-        quality4=np.full(n, -1, np.int8),
-        psqi=np.where(np.arange(n) == n - 1, np.nan, score).astype(np.float32),
-        ksqi=score,
-        bassqi=score,
-        qsqi=np.full(n, np.nan, np.float32),
-        hr_max=60 + score,
-        flat=np.zeros(n, bool),
-        clipped=np.arange(n) % 2 == 1,
-        nonfinite=np.zeros(n, bool),
-        rhythm=[None] * n,
-        rhythm_share=np.full(n, np.nan, np.float32),
-        hr_mean=60 + score,
-        hr_sd=score,
-    )
-    return replace(columns, **changes)
+    columns: dict[str, Any] = {
+        "start_s": np.arange(n) * 10.0,
+        "quality": (np.arange(n) % 3).astype(np.int8),
+        "quality4": np.full(n, -1, np.int8),
+        "psqi": np.where(np.arange(n) == n - 1, np.nan, score).astype(np.float32),
+        "ksqi": score,
+        "bassqi": score,
+        "qsqi": np.full(n, np.nan, np.float32),
+        "hr_max": 60 + score,
+        "flat": np.zeros(n, bool),
+        "clipped": np.arange(n) % 2 == 1,
+        "nonfinite": np.zeros(n, bool),
+        "rhythm": [None] * n,
+        "rhythm_share": np.full(n, np.nan, np.float32),
+        "hr_mean": 60 + score,
+        "hr_sd": score,
+    }
+    return columns | changes
 
 
 def make_row(name: str = "r1", dataset: str = "ds", **changes: Any) -> RecordingRow:

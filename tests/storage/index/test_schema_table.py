@@ -7,16 +7,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from storage.index.columns import (
-    COLUMNS,
-    SPECIAL,
-    TABLES,
-    empty_schema,
-    schema_markdown,
-    schema_rows,
-)
+from storage.index.columns import empty_schema, schema_markdown, schema_rows
 from storage.publish import publish
 from storage.schema import DatasetRow, SubjectRow
+from storage.tables import tables, window_columns
 from tests.storage.made_store import make_row, write_recording
 
 COMMENTS = """
@@ -50,13 +44,26 @@ def test_a_variable_of_the_cohort_is_explained_as_one(index: Path) -> None:
 
 def test_no_description_is_of_something_that_is_gone() -> None:
     rows = empty_schema()
-    present = {row.column for row in rows} | {f"{row.table}.{row.column}" for row in rows}
-    # A table of one's own folder alone has this one.
-    assert [name for name in (*COLUMNS, *SPECIAL) if name not in present] == ["visit_name"]
-    assert {row.table for row in rows} == set(TABLES)
+    present = {(row.table, row.column) for row in rows}
+    declared = {(table.name, column) for table in tables().values() for column in table.columns}
+    assert declared - present == set()
+    assert {row.table for row in rows} == set(tables())
+
+
+def test_every_column_of_a_table_is_declared_with_its_type() -> None:
+    for row in empty_schema():
+        if not row.is_view:
+            column = tables()[row.table].columns[row.column]
+            assert column.meaning == row.description
+            assert column.type == row.type or row.type == "ENUM" or row.type.startswith("ENUM(")
+
+
+def test_windows_with_signal_has_every_column_of_the_files() -> None:
+    names = {row.column for row in empty_schema() if row.table == "windows_with_signal"}
+    assert {column.name for column in window_columns("file")} <= names
 
 
 def test_the_page_has_every_table_and_column() -> None:
     page = schema_markdown()
-    assert [name for name in TABLES if f"## `{name}`" not in page] == []
+    assert [name for name in tables() if f"## `{name}`" not in page] == []
     assert page.count("\n| `") == len(empty_schema())

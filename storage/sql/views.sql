@@ -1,6 +1,7 @@
 -- Answers to first questions. Counts come from window_counts, which has one row for each
 -- recording, quality and rhythm.
 
+-- usable_windows: Windows that are not Unacceptable, with subject, visit and variables.
 CREATE VIEW usable_windows AS
 SELECT w.*, r.dataset, r.name, r.subject, r.visit, r.sex, r.age, r.label, r.split,
        s.* EXCLUDE (dataset, subject, visit)
@@ -8,6 +9,10 @@ FROM windows w JOIN recordings r USING (recording_id)
 LEFT JOIN subjects s ON s.dataset = r.dataset AND s.subject = r.subject AND s.visit = r.visit
 WHERE w.quality <> 'Unacceptable' AND r.status = 'ok';
 
+-- cross_visit_subjects: Subjects with usable windows in two or more visits.
+--   n_visits: Number of visits.
+--   n_recordings: Number of recordings.
+--   n_windows: Number of usable windows.
 CREATE VIEW cross_visit_subjects AS
 SELECT r.dataset, r.subject,
        count(DISTINCT r.visit) AS n_visits,
@@ -19,6 +24,10 @@ GROUP BY r.dataset, r.subject
 HAVING count(DISTINCT r.visit) >= 2
 ORDER BY r.dataset, r.subject;
 
+-- quality_by_dataset: Windows of each data set by quality.
+--   n_windows: Number of windows.
+--   n_recordings: Number of recordings.
+--   share: Share of the data set's windows.
 CREATE VIEW quality_by_dataset AS
 SELECT r.dataset, c.quality,
        sum(c.n_windows)::BIGINT AS n_windows,
@@ -28,6 +37,8 @@ FROM window_counts c JOIN recordings r USING (recording_id)
 GROUP BY r.dataset, c.quality
 ORDER BY r.dataset, c.quality;
 
+-- quarantined: Recordings that were set aside, and why.
+--   kind: Kind of reason: its first words.
 CREATE VIEW quarantined AS
 SELECT dataset, name, subject, visit,
        CASE WHEN starts_with(reason, 'duplicate of ') THEN 'duplicate'
@@ -36,6 +47,9 @@ SELECT dataset, name, subject, visit,
 FROM recordings WHERE status = 'quarantined'
 ORDER BY dataset, name;
 
+-- rhythm_by_dataset: Windows of each data set by rhythm.
+--   n_windows: Number of windows.
+--   n_recordings: Number of recordings.
 CREATE VIEW rhythm_by_dataset AS
 SELECT r.dataset, c.rhythm,
        sum(c.n_windows)::BIGINT AS n_windows,
@@ -45,6 +59,17 @@ WHERE c.rhythm IS NOT NULL
 GROUP BY r.dataset, c.rhythm
 ORDER BY r.dataset, c.rhythm;
 
+-- stage_by_recording: Minutes of each sleep stage, efficiency and latency of each night.
+--   wake_min: Minutes awake.
+--   n1_min: Minutes of N1.
+--   n2_min: Minutes of N2.
+--   n3_min: Minutes of N3.
+--   rem_min: Minutes of REM sleep.
+--   movement_min: Minutes that were scored as movement.
+--   unscored_min: Minutes that were marked as not scored.
+--   sleep_min: Minutes asleep: N1, N2, N3 and REM.
+--   efficiency: Share of the scored time that was slept.
+--   latency_min: Minutes from the first scored epoch to the first sleep.
 CREATE VIEW stage_by_recording AS
 WITH spans AS (
     SELECT recording_id,
@@ -74,6 +99,15 @@ LEFT JOIN subjects s ON s.dataset = r.dataset AND s.subject = r.subject AND s.vi
 WHERE r.status = 'ok'
 ORDER BY r.dataset, r.name;
 
+-- events_by_recording: Events of scored recordings by kind, and the apnea-hypopnea index.
+--   n_arousals: Number of arousals.
+--   n_obstructive_apneas: Number of obstructive apneas.
+--   n_central_apneas: Number of central apneas.
+--   n_mixed_apneas: Number of mixed apneas.
+--   n_hypopneas: Number of hypopneas, whatever the desaturation.
+--   n_desaturations: Number of desaturations.
+--   ahi: Apneas and hypopneas for each hour of scored sleep.
+--   arousals_per_hour: Arousals for each hour of scored sleep.
 CREATE VIEW events_by_recording AS
 WITH counted AS (
     SELECT recording_id,
@@ -103,9 +137,26 @@ ORDER BY s.dataset, s.name;
 
 -- Windows from a minute before to a minute after each event. The join is on recording and row:
 -- a join on a range of seconds takes many times as long.
+-- windows_around_events: Windows from a minute before to a minute after each event.
+--   kind: Kind of the event.
+--   event_start_s: Start of the event, in seconds.
+--   event_duration_s: Length of the event, in seconds.
+--   after_end_s: Seconds from the event's end to the window's start.
 CREATE VIEW windows_around_events AS
 SELECT e.kind, e.start_s AS event_start_s, e.duration_s AS event_duration_s,
        w.start_s - (e.start_s + e.duration_s) AS after_end_s,
        w.*
 FROM (SELECT *, unnest(range(first_row - 6, last_row + 8)) AS near_row FROM events) e
 JOIN windows w ON w.recording_id = e.recording_id AND w."row" = e.near_row;
+
+-- The other views are made by code, because they depend on what is published.
+
+-- passed_windows: Windows that the gate does not reject: not flat, clipped or non-finite.
+
+-- quality_grades: Recordings with a technician's grade, beside their unacceptable windows.
+--   n_windows: Number of windows.
+--   grade: Technician's grade of the heart signal (hrqual, quhr of SHHS).
+--   unacceptable_share: Share of the recording's windows that are Unacceptable.
+
+-- windows_with_signal: Every window with its samples, read from the window files.
+--   signal: The window's 1000 samples at 100 Hz, filtered and normalised by its recording.
