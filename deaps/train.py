@@ -36,7 +36,7 @@ from deaps.training.checkpoints import (
 )
 from deaps.training.device import autocast_type, choose_device, keep_freed_memory
 from deaps.training.metrics import MetricsLog, effective_rank, representation_std
-from deaps.training.run_folder import Run, encoder_path, finish_run, open_run
+from deaps.training.run_folder import Run, encoder_path, finish_run, note_failure, open_run
 from deaps.training.trained_on import keep_trained_on, read_trained_on
 from storage.errors import DeapsError
 from storage.locks import steps_lock
@@ -381,6 +381,11 @@ def main() -> None:
     except TrainingStoppedError as error:
         _say_on_stderr(str(error))
         os._exit(_STOPPED)  # torch's threads may wait for the other processes
+    except Exception as error:
+        # Among several processes, only our own errors are a reason: others follow from a death.
+        if isinstance(error, DeapsError) or int(os.environ.get("WORLD_SIZE", "1")) == 1:
+            note_failure(arguments.folder, str(error) or type(error).__name__)
+        raise
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefect import flow
-
 from deaps.config import DataPart
 from deaps.evaluation.answers import AnswersByKey
 from deaps.evaluation.document import BenchmarkRecord, DatasetLabels, Evaluation, Provenance, Stage
@@ -39,9 +37,9 @@ from flows.experiment.state import (
 from flows.monitoring.event_log import EventLog, log_publication
 from flows.report import link_report
 from flows.runtime.dask_pool import worker_pool
-from flows.runtime.flow_start import command_line, is_stage, stages_before, start_flow
-from flows.runtime.orchestration import opaque, stage_task
-from flows.runtime.progress import StageProgress, leave_table
+from flows.runtime.prefect_glue import publish_table, stage_task, unmapped
+from flows.runtime.progress import StageProgress
+from flows.runtime.run_context import RunContext
 from storage.publish import republish
 from storage.snapshot import open_index
 from storage.window_store import WindowStore, raise_open_file_limit
@@ -53,78 +51,57 @@ if TYPE_CHECKING:
 _TASK = stage_task()
 
 
-@flow(name="deaps-evaluate")
-def evaluate(
-    preset: str | None = None,
-    config: str | None = None,
-    overrides: list[str] | None = None,
-    blind: bool = False,
-) -> str:
-    """Run every benchmark on every finished run of the experiment; return the report's page.
-
-    With ``blind`` keep the answers of the runs' probes alone, and return the store's folder.
-    """
-    settings, preset = start_flow(preset, config, overrides)
-    if blind:
-        return str(answer_blindly(settings))
-    command = command_line("evaluate", preset, config, overrides)
-    folder = evaluate_all(settings, stages_before(), command)
-    if is_stage():  # the pipeline goes on to the report itself
-        return str(folder)
-    page = write_page(folder)
-    link_report(settings, page)
-    return str(page)
-
-
-def evaluate_all(
-    settings: Settings, earlier: Sequence[Stage] = (), command: str = "deaps evaluate"
-) -> Path:
-    """Evaluate what is trained and return the folder; for use inside a flow.
-
-    ``earlier`` are the stages before this one, for the record.
-    """
-    state = load_state(settings)
+def evaluate(context: RunContext) -> Path:
+    """Run every benchmark on every finished run of the experiment; return the document's folder."""
+    state = load_state(context.settings)
     state.require_runs()
     if not state.evaluated:
-        evaluation = measure(state, Stopwatch(earlier), command)
-        keep_evaluation(with_change(evaluation, settings.store.root), state.folder)
-        log = EventLog(settings.store.root)
-        log_publication(log, republish(settings.store.root), stage="evaluate")
+        evaluation = measure(state, context)
+        keep_evaluation(with_change(evaluation, context.settings.store.root), state.folder)
+        log = EventLog(context.settings.store.root)
+        log_publication(log, republish(context.settings.store.root), stage="evaluate")
     return state.folder
 
 
-def answer_blindly(settings: Settings) -> Path:
-    """Fit every probe on finished runs, keep the answers and return the store.
+def evaluate_and_report(context: RunContext) -> Path:
+    """Run every benchmark on every finished run, and write the report; return its page."""
+    page = write_page(evaluate(context))
+    link_report(context.settings, page)
+    return page
+
+
+def answer_blindly(context: RunContext) -> None:
+    """Fit every probe on finished runs and keep the answers.
 
     No figure is computed, so nobody can stop or change an experiment because of one. Baselines wait
     for the evaluation: whoever makes it can compute them, without any training.
     """
-    state = load_state(settings)
+    state = load_state(context.settings)
     state.require_runs()
-    with open_index(settings.store.root) as index, evaluation_workers(settings) as client:
+    with open_index(context.settings.store.root) as index, evaluation_workers(context) as client:
         inputs = read_inputs(state, index, dataset_labels())
         answer(inputs.of_runs(), client, Stopwatch())
-    return settings.store.root
 
 
 @contextmanager
-def evaluation_workers(settings: Settings) -> Iterator[Client]:
+def evaluation_workers(context: RunContext) -> Iterator[Client]:
     """Yield workers that can read windows of all recordings."""
     raise_open_file_limit()  # the workers inherit it
-    with worker_pool(settings.execution) as client:
+    with worker_pool(context.settings.execution, context.workers) as client:
         yield client
 
 
-def measure(state: ExperimentState, watch: Stopwatch, command: str) -> Evaluation:
-    """Return the evaluation: features, folds, exhibits."""
-    settings = state.settings
-    log = EventLog(settings.store.root)
-    with open_index(settings.store.root) as index, evaluation_workers(settings) as client:
+def measure(state: ExperimentState, context: RunContext) -> Evaluation:
+    """Return the evaluation: features, folds, figures."""
+    store, watch = context.settings.store.root, Stopwatch(context.stages)
+    command = context.command or context.parameters.command_line("evaluate")
+    log = EventLog(store)
+    with open_index(store) as index, evaluation_workers(context) as client:
         inputs = read_inputs(state, index, dataset_labels())
         answers = answer(inputs, client, watch)
         with watch.stage("figures"), log.stage("figures"):
             evaluation = figures(inputs, index, answers)
-            show_accuracies(evaluation.benchmarks)
+            publish_accuracies(evaluation.benchmarks)
         made = _provenance(inputs, index, watch.stages, command)
         return evaluation.model_copy(update={"provenance": made})
 
@@ -133,9 +110,9 @@ def answer(inputs: EvaluationInputs, client: Client, watch: Stopwatch) -> Answer
     """Return the answers of every probe: features first, then folds."""
     log = EventLog(inputs.state.settings.store.root)
     with watch.stage("embed"), log.stage("embed"):
-        embed(opaque(inputs), opaque(client))
+        embed(unmapped(inputs), unmapped(client))
     with watch.stage("benchmarks"), log.stage("benchmarks"):
-        return run_benchmarks(opaque(inputs), opaque(client))
+        return run_benchmarks(unmapped(inputs), unmapped(client))
 
 
 def figures(
@@ -224,9 +201,9 @@ def run_benchmarks(inputs: EvaluationInputs, client: Client) -> AnswersByKey:
         return run_folds(inputs.requests, inputs.plans, client, progress.advance)
 
 
-def show_accuracies(records: Sequence[BenchmarkRecord]) -> None:
-    """Leave the accuracies in Prefect's pages."""
-    leave_table(
+def publish_accuracies(records: Sequence[BenchmarkRecord]) -> None:
+    """Publish the accuracies in Prefect's pages."""
+    publish_table(
         [dict(row) for row in accuracy_table(records)],
         key="benchmark-accuracies",
         description="Accuracy of every representation in every benchmark.",

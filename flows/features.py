@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-from prefect import flow
-
 from deaps.evaluation.examples import Windows
 from deaps.evaluation.representations import FeatureFile, run_of
 from deaps.training.device import choose_device
 from flows.config import Settings
 from flows.experiment.inputs import dataset_labels, read_inputs
-from flows.experiment.jobs import RunAddress, WindowSource, fill_files, settings_at
+from flows.experiment.jobs import WindowSource, fill_files
 from flows.experiment.state import load_state
 from flows.monitoring.event_log import EventLog
 from flows.runtime.dask_pool import worker_pool
-from flows.runtime.flow_start import start_flow
 from flows.runtime.progress import StageProgress
+from flows.runtime.run_context import RunContext
 from storage.snapshot import open_index
 from storage.window_store import raise_open_file_limit
 
 
-@flow(name="deaps-embed")
-def embed(
-    preset: str | None = None,
-    config: str | None = None,
-    overrides: list[str] | None = None,
-    run: RunAddress | None = None,
-) -> int:
+def embed_features(context: RunContext, run: str | None = None) -> int:
     """Compute the features that the evaluation of finished runs lacks; return how many files.
 
     With ``run`` those of that run alone; without, those of every run and baseline.
     """
-    settings, _ = start_flow(preset, config, overrides)
-    if run is not None:
-        settings = settings_at(settings, run)
-    missing, windows = missing_files(settings)
+    missing, windows = missing_files(context.settings)
     wanted = [file for file in missing if _belongs(file, run)]
     if wanted:
-        _fill(settings, wanted, windows)
+        _fill(context, wanted, windows)
     return len(wanted)
 
 
@@ -57,17 +46,17 @@ def missing_by_run(settings: Settings) -> dict[str, list[FeatureFile]]:
     return by_run
 
 
-def _belongs(file: FeatureFile, run: RunAddress | None) -> bool:
-    return run is None or (file.source.kind == "encoder" and run_of(file) == run.name)
+def _belongs(file: FeatureFile, run: str | None) -> bool:
+    return run is None or (file.source.kind == "encoder" and run_of(file) == run)
 
 
-def _fill(settings: Settings, files: list[FeatureFile], windows: Windows) -> None:
+def _fill(context: RunContext, files: list[FeatureFile], windows: Windows) -> None:
     """Compute files of features: on an accelerator in this process, else by the workers."""
-    total = len(files) * len(windows)
+    settings, total = context.settings, len(files) * len(windows)
     source = WindowSource(settings.store.root, load_state(settings).snapshot_id)
     raise_open_file_limit()  # the workers, which read windows of all recordings, inherit it
     with (
-        worker_pool(settings.execution) as client,
+        worker_pool(settings.execution, context.workers) as client,
         EventLog(settings.store.root).stage("embed"),
         StageProgress("embedding windows", total, key="embedding-progress") as progress,
     ):

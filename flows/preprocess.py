@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-from prefect import flow
-from prefect.events import emit_event
-from prefect.task_runners import ThreadPoolTaskRunner
+from collections.abc import Sequence
 
 from flows.config import Settings
-from flows.ingest.refresh import BATCHES_AT_ONCE, StoreRefresh, refresh_store
-from flows.runtime.flow_start import StageParameters, handed_scan, is_stage, start_flow
-from flows.runtime.orchestration import in_flow
+from flows.ingest.refresh import StoreRefresh, refresh_store
+from flows.runtime.prefect_glue import in_flow
+from flows.runtime.run_context import RunContext
 
 CHANGED_EVENT = "deaps.dataset.changed"
 
 
-@flow(
-    name="deaps-preprocess",
-    task_runner=ThreadPoolTaskRunner(max_workers=BATCHES_AT_ONCE),  # type: ignore[arg-type]
-)
 def preprocess(
-    preset: str | None = None,
-    config: str | None = None,
-    overrides: list[str] | None = None,
-    only: list[str] | None = None,
-    verify: bool = False,
+    context: RunContext, *, only: Sequence[str] = (), verify: bool = False
 ) -> StoreRefresh:
-    """Bring the store up to date with the data sets and publish one snapshot.
+    """Bring the store up to date, publish one snapshot, and do what ``refresh.then`` asks for."""
+    refresh = update_store(context, only=only, verify=verify)
+    follow_change(context)
+    return refresh
 
-    Where that changed what is published, an event says so, and what ``refresh.then`` asks for
-    follows.
-    """
-    settings, _ = start_flow(preset, config, overrides)
-    refresh = refresh_store(settings, handed_scan(), only=only or (), verify=verify)
+
+def update_store(
+    context: RunContext, *, only: Sequence[str] = (), verify: bool = False
+) -> StoreRefresh:
+    """Bring the store up to date; emit an event if that changed what is published."""
+    refresh = refresh_store(context.settings, context.scan, only=only, verify=verify)
     if refresh.changed:
-        emit_change(settings, refresh)
-    if not is_stage():
-        follow_change(settings, StageParameters(preset, config, overrides))
+        emit_change(context.settings, refresh)
     return refresh
 
 
@@ -43,6 +35,8 @@ def emit_change(settings: Settings, refresh: StoreRefresh) -> None:
     """Emit the event that triggers of others can wait for."""
     if not in_flow():
         return
+    from prefect.events import emit_event
+
     emit_event(
         event=CHANGED_EVENT,
         resource={
@@ -57,18 +51,18 @@ def emit_change(settings: Settings, refresh: StoreRefresh) -> None:
     )
 
 
-def follow_change(settings: Settings, parameters: StageParameters) -> None:
+def follow_change(context: RunContext) -> None:
     """Train, or train and evaluate, as ``refresh.then`` says; what is done is kept.
 
     Also where this run changed nothing: one before it may have been killed after its change.
     """
-    if settings.refresh.then == "nothing":
+    if context.settings.refresh.then == "nothing":
         return
     # Imported here: the later stages import torch, and the pipeline imports this stage.
-    from flows.pipeline import raise_failures, train_and_report, train_experiment
-    from flows.report import link_report
+    from flows.pipeline import train_and_report
+    from flows.train import raise_failures, train_experiment
 
-    if settings.refresh.then == "train":
-        raise_failures(train_experiment(settings, parameters))
+    if context.settings.refresh.then == "train":
+        raise_failures(train_experiment(context))
     else:
-        link_report(settings, train_and_report(settings, parameters))
+        train_and_report(context)

@@ -12,34 +12,24 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from prefect import flow
-
 from flows.config import Settings
 from flows.experiment.state import find_evaluation, write_page
-from flows.runtime.flow_start import start_flow
 from flows.runtime.local_server import HOST, is_own_request
-from flows.runtime.progress import leave_link
+from flows.runtime.prefect_glue import publish_link
 from storage.files import REPORTS_FOLDER, resolve_root
 
 
-@flow(name="deaps-report")
-def report(
-    name: str | None = None,
-    preset: str | None = None,
-    config: str | None = None,
-    overrides: list[str] | None = None,
-) -> str:
-    """Write the report of an evaluation, by default the newest; return its page."""
-    settings, _ = start_flow(preset, config, overrides)
-    page = write_page(find_evaluation(settings.store.root, name))
+def report(settings: Settings, name: str | None = None) -> Path:
+    """Write the page of an evaluation, by default the newest, unless it is there; link it."""
+    page = write_page(find_evaluation(settings.store.root, name)).resolve()
     link_report(settings, page)
-    return str(page)
+    return page
 
 
 def link_report(settings: Settings, page: Path) -> None:
-    """Leave a link to the report in Prefect's pages."""
+    """Publish a link to the report in Prefect's pages."""
     served = settings.execution.reports_url or served_reports(settings.store.root)
-    leave_link(
+    publish_link(
         f"{served.rstrip('/')}/{page.parent.name}/{page.name}" if served else page.as_uri(),
         key="report",
         text=f"report {page.parent.name}",

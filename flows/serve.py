@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import socket
@@ -18,11 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.config import RefreshSettings
-from flows.deploy import Deployment, deployments
 from flows.report import serving_reports
 from flows.runtime.gpu_pool import ensure_automation
 from flows.runtime.local_server import HOST, server_environment
-from flows.runtime.prefect_server import ServerError, end_stray_servers, note_server, require_server
+from flows.runtime.prefect_glue import require_server
 from flows.runtime.processes import tied_command
 from flows.runtime.server_address import (
     AUTH_VARIABLE,
@@ -34,9 +32,12 @@ from flows.runtime.server_address import (
     publish_server,
     registered_serve,
 )
+from storage.errors import DeapsError
 
 if TYPE_CHECKING:
     from prefect.deployments.runner import RunnerDeployment
+
+    from flows.deployments import Deployment
 
 SERVER_AUTH_VARIABLE = "PREFECT_SERVER_API_AUTH_STRING"
 _START_S = 120
@@ -67,7 +68,6 @@ def serve(
     ServeRunsError
         If another one runs in this folder.
     """
-    end_stray_servers()
     # A terminal that is closed ends us as SIGTERM does, not without cleaning up.
     signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     with (
@@ -78,11 +78,12 @@ def serve(
         say(f"reports: {reports}")
         from prefect import serve as serve_prefect
 
-        offered = [
-            _to_prefect(deployment, refresh, parameters or {}) for deployment in deployments()
-        ]
+        from flows.deployments import deployments
+
+        offered = []
         for deployment in deployments():
-            say(f"offering {deployment.flow}/{deployment.name}")
+            offered.append(_to_prefect(deployment, refresh, parameters or {}))
+            say(f"offering {deployment.full_name}")
         ensure_automation()
         # Prefect's own handler of SIGTERM forgets to await this.
         warnings.filterwarnings("ignore", "coroutine 'Runner.astop' was never", RuntimeWarning)
@@ -95,9 +96,7 @@ def _to_prefect(
 ) -> RunnerDeployment:
     from prefect.types.entrypoint import EntrypointType
 
-    module, _, function = deployment.entrypoint.rpartition(".")
-    flow = getattr(importlib.import_module(module), function)
-    offered: RunnerDeployment = flow.to_deployment(
+    offered: RunnerDeployment = deployment.flow.to_deployment(  # type: ignore[assignment]
         name=deployment.name,
         parameters={**parameters, **deployment.parameters},
         description=deployment.description,
@@ -131,7 +130,6 @@ def _server(port: int, say: Say) -> Iterator[None]:
             # Ctrl-C is for us alone: the server has to outlive the runs that report to it.
             process_group=0,
         )
-    note_server(process.pid)
     try:
         _wait_until_healthy(process, f"{address}/api/health", log)
         ours = {URL_VARIABLE: f"{address}/api", AUTH_VARIABLE: password}
@@ -153,13 +151,13 @@ def _wait_until_healthy(process: subprocess.Popen[bytes], url: str, log: Path) -
     while time.monotonic() < deadline:
         if process.poll() is not None:
             printed = log.read_text(errors="replace").strip()[-500:]
-            raise ServerError(f"the Prefect server ended at once: {printed}")
+            raise DeapsError(f"the Prefect server ended at once: {printed}")
         try:
             with urllib.request.urlopen(url, timeout=2):  # noqa: S310 - our own http address
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.2)
-    raise ServerError(f"the Prefect server did not answer within {_START_S} s; see {log}")
+    raise DeapsError(f"the Prefect server did not answer within {_START_S} s; see {log}")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -36,6 +36,7 @@ from storage.packages import code_version
 from storage.snapshot import open_index, read_snapshot
 
 CONFIG_NAME = "config.toml"
+_FAILURE_NAME = "failure.txt"
 _ENCODERS, _NOTE_SUFFIX = "encoders", ".sha256"
 TRAINING_VERSION = 1
 """Raise this when the same plan would be trained otherwise: it is part of a run's name."""
@@ -190,6 +191,25 @@ def read_end(folder: Path) -> dict[str, Any]:
     """
     fields: dict[str, Any] = json.loads((folder / RUN_NAME).read_bytes())
     return fields
+
+
+def note_failure(folder: Path, reason: str) -> None:
+    """Write why a training failed, for whoever started its process: it is not started again."""
+    with replacing(folder / _FAILURE_NAME) as temporary:
+        temporary.write_text(f"{reason}\n", encoding="utf-8")
+
+
+def read_failure(folder: Path) -> str | None:
+    """Return why the last process of a training failed, None if it did not say."""
+    try:
+        return (folder / _FAILURE_NAME).read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return None
+
+
+def clear_failure(folder: Path) -> None:
+    """Forget why an earlier process failed."""
+    (folder / _FAILURE_NAME).unlink(missing_ok=True)
 
 
 def encoder_path(run: Path, step: int) -> Path:

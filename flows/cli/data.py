@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +17,8 @@ from flows.cli.options import (
     Preset,
     Strict,
     ToParquet,
-    flow_arguments,
-    flow_context,
+    run_as_flow,
+    run_context,
     settings_from,
 )
 from flows.ingest.demo_data import DEMO_DATA
@@ -221,16 +222,16 @@ def preprocess(
             refresh_store(settings, scanned, only=only or (), verify=verify)
         _print_summary(settings)
     else:
-        with flow_context(settings, scanned):
-            from flows.preprocess import preprocess as preprocess_flow
-            from flows.runtime.orchestration import run_flow
+        from flows.preprocess import preprocess as run_stage
 
-            run_flow(
-                preprocess_flow,
-                **flow_arguments(preset, config, overrides),
-                only=only,
-                verify=verify,
-            )
+        context = run_context(preset, config, overrides, settings, scanned)
+        run_as_flow(
+            "deaps-preprocess",
+            partial(run_stage, only=only or (), verify=verify),
+            context,
+            only=only,
+            verify=verify,
+        )
         _print_summary(settings)
     if strict and _anything_wrong(settings, scanned):
         raise typer.Exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +13,8 @@ from flows.cli.options import (
     Encoder,
     Overrides,
     Preset,
-    flow_arguments,
-    flow_context,
+    run_as_flow,
+    run_context,
     settings_from,
 )
 from flows.runtime.console import echo
@@ -42,16 +43,12 @@ def train(
     settings = settings_from(preset, config, overrides)
     for name in method or ():
         find_method(name)
-    open_index(settings.store.root).close()  # Prefect takes seconds to start
-    with flow_context(settings):
-        from flows.runtime.orchestration import run_flow
-        from flows.train import train as train_flow
+    open_index(settings.store.root).close()  # torch takes seconds to start
+    from flows.train import train_methods
 
-        names = run_flow(
-            train_flow,
-            methods=method,
-            **flow_arguments(preset, config, overrides),
-        )
+    context = run_context(preset, config, overrides, settings)
+    body = partial(train_methods, methods=method or ())
+    names = run_as_flow("deaps-train", body, context, methods=method)
     _print_runs([settings.store.root / "runs" / name for name in names])
 
 

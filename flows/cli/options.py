@@ -1,14 +1,13 @@
-"""What the commands of ``deaps`` share: options, settings, errors, and the way into a flow."""
+"""What the commands of ``deaps`` share: options, settings, errors, and the way into a stage."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 import typer
 
@@ -19,6 +18,7 @@ from storage.errors import DeapsError
 if TYPE_CHECKING:
     from flows.config import Settings
     from flows.ingest.scan import Scan
+    from flows.runtime.run_context import RunContext
 
 Preset = Annotated[
     str | None,
@@ -62,6 +62,7 @@ ToParquet = Annotated[
 ]
 
 P = ParamSpec("P")
+R = TypeVar("R")
 _USAGE_ERROR = 2
 
 
@@ -117,23 +118,30 @@ def announce(
     echo(f"store: {settings.store.root}, settings: {sources}", err=True)
 
 
-def flow_arguments(
-    preset: str | None, config: Path | None, overrides: list[str] | None
-) -> dict[str, Any]:
-    """Return where settings come from, as a flow's parameters, which are JSON."""
+def run_context(
+    preset: str | None,
+    config: Path | None,
+    overrides: list[str] | None,
+    settings: Settings,
+    scan: Scan | None = None,
+) -> RunContext:
+    """Return what a stage needs: the settings, where they come from, and what is scanned."""
+    from flows.runtime.run_context import RunContext, StageParameters
+
     text = str(config) if config else None
-    return {"preset": preset, "config": text, "overrides": overrides}
+    return RunContext(settings, StageParameters(preset, text, overrides), scan)
 
 
-@contextmanager
-def flow_context(settings: Settings, scan: Scan | None = None) -> Iterator[None]:
-    """Hand ``settings`` and ``scan`` to the flow that runs inside, and let Ctrl-C stop at once.
+def run_as_flow(
+    name: str, body: Callable[[RunContext], R], context: RunContext, **parameters: Any
+) -> R:
+    """Do a command's work, as a flow run where a Prefect server is; Ctrl-C stops at once.
 
-    Import flows inside, and call them by `run_flow`: Prefect takes seconds to import and to start.
+    ``parameters`` are shown in Prefect's pages beside those of every flow.
     """
-    echo("loading Prefect ...", err=True)
-    from flows.runtime.flow_start import hand_over
+    from flows.runtime.prefect_glue import run_command
     from flows.runtime.processes import stop_at_once
 
-    with stop_at_once(), hand_over(settings, scan):
-        yield
+    with stop_at_once():
+        shown = context.parameters.as_dict() | parameters
+        return run_command(name, lambda: body(context), shown)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.options import Config, Overrides, Preset, flow_arguments, flow_context, settings_from
+from flows.cli.options import Config, Overrides, Preset, run_as_flow, run_context, settings_from
 from flows.ingest.demo_data import DEMO_DATA, ensure_demo_data
 from flows.runtime.console import echo
 
 if TYPE_CHECKING:
     from flows.config import Settings
     from flows.ingest.scan import Scan
+    from flows.runtime.run_context import RunContext
 
 _PREFECT_PORT = 4200
 _REPORTS_PORT = 4201
@@ -46,11 +48,10 @@ def run(
     if page := _finished_page(settings, scanned):
         echo("nothing to do: data sets, runs and report are up to date")
     else:
-        with flow_context(settings, scanned):
-            from flows.pipeline import pipeline
-            from flows.runtime.orchestration import run_flow
+        from flows.pipeline import run_pipeline
 
-            page = Path(run_flow(pipeline, **flow_arguments(preset, config, overrides)))
+        context = run_context(preset, config, overrides, settings, scanned)
+        page = run_as_flow("deaps-pipeline", run_pipeline, context)
     _print_report(page)
 
 
@@ -72,12 +73,11 @@ def evaluate(
     state = load_state(settings)
     state.require_runs()
     if blind or not state.evaluated:
-        with flow_context(settings):
-            from flows.evaluate import evaluate as evaluate_flow
-            from flows.runtime.orchestration import run_flow
+        from flows.evaluate import answer_blindly, evaluate_and_report
 
-            arguments = flow_arguments(preset, config, overrides)
-            run_flow(evaluate_flow, **arguments, blind=blind)
+        context = run_context(preset, config, overrides, settings)
+        body: Callable[[RunContext], object] = answer_blindly if blind else evaluate_and_report
+        run_as_flow("deaps-evaluate", body, context, blind=blind)
     if blind:
         echo(f"answers of {len(state.runs)} runs are kept: {settings.store.root}")
     else:
@@ -157,7 +157,7 @@ def deploy(
 
     Example: deaps deploy
     """
-    from flows.deploy import deploy as make_ready
+    from flows.deployments import deploy as make_ready
 
     make_ready(file, say=lambda text: echo(text, err=True))
 

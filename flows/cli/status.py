@@ -232,7 +232,7 @@ def look(root: Path) -> RenderableType:
         "Running now": working_lines(status),
         "Under way": stage_lines(stages),
         "Runs": run_lines(status),
-        "Workers": worker_lines(live_workers()),
+        "Workers": worker_lines(workers_by_pool()),
     }
     rows = {title: list(lines) for title, lines in sections.items()}
     where = Text(f"Store {status.root}, {datetime.now(UTC):%H:%M:%S} UTC\n", overflow="fold")
@@ -273,7 +273,7 @@ _PATIENCE_S = 3
 _CLIENT = "deaps-status"
 
 
-def live_workers() -> dict[str, list[str]] | None:
+def workers_by_pool() -> dict[str, list[str]] | None:
     """Return the names of live workers by work pool; None if no server is named or answers."""
     if (url := named_server()) is None:
         return None

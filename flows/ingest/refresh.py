@@ -26,8 +26,7 @@ from flows.monitoring.event_log import (
 )
 from flows.runtime.console import say
 from flows.runtime.dask_pool import warn_of_locks, worker_pool
-from flows.runtime.orchestration import in_flow, opaque, stage_task
-from flows.runtime.progress import leave_table
+from flows.runtime.prefect_glue import in_flow, publish_table, stage_task, unmapped
 from preprocessing.recording import FoundRecording
 from storage.files import IN_PROCESS_MARK
 from storage.index.published import RecordingKey
@@ -86,7 +85,7 @@ def refresh_store(
     verify: bool = False,
     client: Client | None = None,
 ) -> StoreRefresh:
-    """Scan, preprocess what has to be, publish and summarise; for use inside a flow.
+    """Scan, preprocess what has to be, publish and summarise.
 
     ``earlier`` is a scan that the caller has made; it serves if nobody has published since.
     Workers are started unless ``client`` brings them.
@@ -103,10 +102,12 @@ def refresh_store(
             scanned.require_data()
             _say_if_damaged(scanned)
         results = run_batches(settings, scanned.todo(), client)
-        rescorings = read_changed_scorings(opaque(scanned)) if scanned.to_rescore() else {}
-        snapshot = publish(opaque(scanned), opaque(results), opaque(rescorings), opaque(settings))
+        rescorings = read_changed_scorings(unmapped(scanned)) if scanned.to_rescore() else {}
+        snapshot = publish(
+            unmapped(scanned), unmapped(results), unmapped(rescorings), unmapped(settings)
+        )
         log_publication(log, snapshot, stage=PREPROCESS)
-    show_summary(settings.store.root)
+    publish_summary(settings.store.root)
     busy_s = sum(result.busy_s for result in results)
     n_recordings = sum(len(result.rows) for result in results) + len(rescorings)
     return StoreRefresh(n_recordings, snapshot, busy_s, changed=snapshot.snapshot_id != before)
@@ -117,8 +118,8 @@ def _say_if_damaged(scanned: Scan) -> None:
     if scanned.index_identity is not None:
         names = ", ".join(dataset.job.dataset for dataset in scanned.datasets)
         say(
-            f"warning: the published index is damaged and is made again, of {names} alone; other "
-            "data sets come back when they are configured"
+            f"warning: the published index is damaged; rebuilding it from {names} only. Configure "
+            "the other data sets to add them again"
         )
 
 
@@ -129,7 +130,7 @@ def run_batches(
     if not todo:
         return []
     if client is None and is_small(settings, todo):
-        return [run_here(opaque(settings), opaque(todo))]
+        return [run_here(unmapped(settings), unmapped(todo))]
     pool = nullcontext(client) if client else worker_pool(settings.execution)
     # Imported here: the bar takes a fifth of a second, and small work has none.
     from flows.runtime.progress import StageProgress
@@ -140,7 +141,7 @@ def run_batches(
     ):
         context = StageContext(workers, settings.execution, progress)
         batches = make_batches(todo, settings.execution.batch_recordings)
-        calls = [(opaque(batch), opaque(context)) for batch in batches]
+        calls = [(unmapped(batch), unmapped(context)) for batch in batches]
         done = preprocess_batch.run_all(calls, at_once=BATCHES_AT_ONCE)
         _mark(settings).unlink(missing_ok=True)
         return [result for results in done for result in results()]
@@ -296,18 +297,18 @@ def publish(
     return publish_scan(scanned, new.rows, settings, scorings=new.scorings, rescorings=rescorings)
 
 
-def show_summary(root: Path) -> None:
-    """Leave the summary as tables in Prefect's pages."""
+def publish_summary(root: Path) -> None:
+    """Publish the summary as tables in Prefect's pages."""
     if not in_flow():
         return
     summary = summarise(root)
-    leave_table(
+    publish_table(
         dataset_rows(summary),
         key="preprocessing-summary",
         description="Recordings by status and windows by quality, for each data set.",
     )
     if problems := problem_rows(summary):
-        leave_table(
+        publish_table(
             problems,
             key="preprocessing-problems",
             description="Why recordings were set aside or flagged.",

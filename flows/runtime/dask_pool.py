@@ -6,9 +6,8 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from flows.runtime.console import say
 from flows.runtime.slurm import slurm_workers
@@ -79,38 +78,36 @@ def _environment_kept() -> Iterator[None]:
         os.environ.update(before)
 
 
-class _KeptWorkers:
-    """The workers of several stages: the first that needs them starts them."""
+class SharedWorkers:
+    """One pool of workers for several stages, started by the first that needs it.
 
-    def __init__(self, stack: ExitStack) -> None:
-        self._stack = stack
+    Starting workers takes seconds. They end with the block ``with SharedWorkers() as workers``.
+    """
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
         self._client: Client | None = None
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
     def client(self, execution: ExecutionSettings) -> Client:
+        """Return the pool's client."""
         if self._client is None:
             self._client = self._stack.enter_context(_new_pool(execution))
         return self._client
 
 
-_kept: ContextVar[_KeptWorkers | None] = ContextVar("kept workers", default=None)
-
-
 @contextmanager
-def keeping_workers() -> Iterator[None]:
-    """Let the stages that are called inside share one pool: starting workers takes seconds."""
-    with ExitStack() as stack:
-        token = _kept.set(_KeptWorkers(stack))
-        try:
-            yield
-        finally:
-            _kept.reset(token)
-
-
-@contextmanager
-def worker_pool(execution: ExecutionSettings) -> Iterator[Client]:
-    """Yield a Dask client; a local cluster is started and stopped with it, unless it is kept."""
-    if (kept := _kept.get()) is not None:
-        yield kept.client(execution)
+def worker_pool(
+    execution: ExecutionSettings, shared: SharedWorkers | None = None
+) -> Iterator[Client]:
+    """Yield a Dask client, of ``shared`` workers or of some that end with the block."""
+    if shared is not None:
+        yield shared.client(execution)
         return
     with _new_pool(execution) as client:
         yield client

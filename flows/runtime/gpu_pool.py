@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from flows.runtime.console import say
+from flows.runtime.processes import starts_again
 from storage.errors import DeapsError
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 
 
 POLL_S = 2.0
-_ATTEMPTS = 5
-"""Times that a job is started whose process crashed."""
-
 _PENDING_S = 300.0
 """A run that a worker has taken and not started for so long was killed with it."""
 
@@ -215,16 +213,12 @@ def _start_again(wait: PoolWait, each: _Submitted, why: str) -> None:
     """Submit a job again whose process is gone, unless it was done, or was tried too often."""
     if each.job.is_done():
         wait.under_way.remove(each)
-    elif each.attempts >= _ATTEMPTS:
+    elif starts_again(each.job.name, each.attempts, why):
+        each.run, each.pending_since = _submit(wait, each.job), None
+        each.attempts += 1
+    else:
         wait.under_way.remove(each)
         wait.failures[each.job.name] = f"crashed {each.attempts} times: {why}"
-    else:
-        say(f"{each.job.name} crashed ({why}); starting it again")
-        each.run, each.attempts, each.pending_since = (
-            _submit(wait, each.job),
-            each.attempts + 1,
-            None,
-        )
 
 
 def _crash(client: SyncPrefectClient, each: _Submitted) -> None:

@@ -15,12 +15,19 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any, NoReturn
 
+from flows.runtime.console import say
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _STOPPED = "stopped; what was done is kept, run it again to go on"
 _WAITING = b"deaps: stopping after this step, with a checkpoint; once more stops at once\n"
 _LAST_WORDS_S = 60
 """How long a training in a process of its own may take to write its checkpoint."""
-_EXIT_CODE = 130
+STOPPED = 130
+"""Exit code of a process that a signal stopped."""
+
+ATTEMPTS = 5
+"""Times that a training is started whose process died without saying why."""
+
 Handler = Callable[[int, FrameType | None], Any] | int | None
 _asked_for = False
 _beside: list[subprocess.Popen[bytes]] = []
@@ -62,6 +69,14 @@ def stopped_with_us(process: subprocess.Popen[bytes]) -> Iterator[None]:
         yield
     finally:
         _beside.remove(process)
+
+
+def starts_again(name: str, attempts: int, why: str) -> bool:
+    """Return whether a training whose process died is started again, and say so if it is."""
+    if attempts >= ATTEMPTS:
+        return False
+    say(f"{name} died ({why}); starting it again from its last checkpoint")
+    return True
 
 
 class DelayedStop:
@@ -125,20 +140,9 @@ def _end(message: str) -> NoReturn:
     for process in _beside:  # they write a checkpoint, and nobody may begin before they are done
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_LAST_WORDS_S)
-    _end_embedded_server()
     with contextlib.suppress(OSError):
         os.write(2, f"deaps: {message}\n".encode())
-    os._exit(_EXIT_CODE)
-
-
-def _end_embedded_server() -> None:
-    if "prefect" not in sys.modules:
-        return
-    from prefect.server.api.server import SubprocessASGIServer
-
-    process = SubprocessASGIServer().server_process
-    if process is not None:
-        process.kill()
+    os._exit(STOPPED)
 
 
 _LOOK_S = 0.3
@@ -151,17 +155,6 @@ def tied_command(command: Sequence[str]) -> list[str]:
     if option != "-m":
         raise ValueError(f"command is {list(command)}; expected python -m MODULE ...")
     return [python, option, "flows.runtime.processes", str(os.getpid()), *rest]
-
-
-class TiedSubprocess:
-    """The module `subprocess` for code of others: what it starts with ``Popen`` ends with us."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(subprocess, name)
-
-    def Popen(self, args: Sequence[str], **options: Any) -> subprocess.Popen[Any]:  # noqa: N802 - subprocess's name
-        """Start a process that ends with this one."""
-        return subprocess.Popen(tied_command(args), **options)
 
 
 def main() -> None:

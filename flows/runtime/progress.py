@@ -1,12 +1,11 @@
-"""Progress of a stage and what it leaves: a bar in the terminal, artifacts in Prefect's pages."""
+"""Progress of a stage: a bar in the terminal, lines elsewhere, and a bar in Prefect's pages."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self
 from uuid import UUID
 
 from rich.progress import (
@@ -19,7 +18,7 @@ from rich.progress import (
 )
 
 from flows.runtime.console import console, log_line, say
-from flows.runtime.orchestration import in_flow
+from flows.runtime.prefect_glue import move_progress, publish_progress
 
 _ARTIFACT_EVERY_S = 10.0
 _LINE_EVERY_S = 15.0
@@ -49,7 +48,7 @@ class StageProgress:
         self._artifact: UUID | None = None
 
     def __enter__(self) -> Self:
-        self._artifact = leave_progress(self._key)
+        self._artifact = publish_progress(self._key)
         self._bar.start()
         self._row = self._bar.add_task(self.title, total=self.total)
         return self
@@ -99,81 +98,3 @@ class StageProgress:
 
     def _update_artifact(self) -> None:
         move_progress(self._artifact, 100.0 * self.done / max(1, self.total))
-
-
-T = TypeVar("T")
-
-_given_up = False
-"""Whether the server did not take an artifact: each further try would cost a minute."""
-
-
-def leave_table(rows: Sequence[dict[str, Any]], *, key: str, description: str) -> None:
-    """Leave a table."""
-
-    def leave() -> None:
-        from prefect.artifacts import create_table_artifact
-
-        create_table_artifact(list(rows), key=key, description=description)
-
-    _leave(leave)
-
-
-def leave_text(markdown: str, *, key: str) -> None:
-    """Leave a page of Markdown."""
-
-    def leave() -> None:
-        from prefect.artifacts import create_markdown_artifact
-
-        create_markdown_artifact(markdown, key=key)
-
-    _leave(leave)
-
-
-def leave_link(url: str, *, key: str, text: str, description: str) -> None:
-    """Leave a link."""
-
-    def leave() -> None:
-        from prefect.artifacts import create_link_artifact
-
-        create_link_artifact(url, key=key, link_text=text, description=description)
-
-    _leave(leave)
-
-
-def leave_progress(key: str) -> UUID | None:
-    """Leave a progress bar at 0 %; return its id, None if there is none."""
-
-    def leave() -> UUID | None:
-        from prefect.artifacts import create_progress_artifact
-
-        created = create_progress_artifact(0.0, key=key)
-        return created if isinstance(created, UUID) else None
-
-    return _leave(leave)
-
-
-def move_progress(artifact: UUID | None, percent: float) -> None:
-    """Move a progress bar."""
-
-    def leave() -> None:
-        from prefect.artifacts import update_progress_artifact
-
-        if artifact is not None:
-            update_progress_artifact(artifact, percent)
-
-    _leave(leave)
-
-
-def _leave(leave: Callable[[], T]) -> T | None:
-    """Do it inside a flow run whose server answers; work never stops for a picture of it."""
-    global _given_up  # one server for the whole process
-    if _given_up or not in_flow():
-        return None
-    from httpx import HTTPError
-
-    try:
-        return leave()
-    except HTTPError as error:
-        _given_up = True
-        say(f"Prefect's server takes no artifacts ({type(error).__name__}); going on without")
-        return None

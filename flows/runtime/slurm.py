@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deaps.training.run_folder import clear_failure, read_failure
 from flows.runtime.console import say
+from flows.runtime.processes import starts_again
 from storage.errors import DeapsError
 from storage.files import store_id
 from storage.packages import require_extra
@@ -21,12 +23,10 @@ from storage.packages import require_extra
 if TYPE_CHECKING:
     from distributed import Client
 
+    from deaps.training.run_folder import Run
     from flows.config import ExecutionSettings, SlurmSettings
 
 _POLL_S = 5.0
-_SUBMISSIONS = 5
-"""Times that a training is submitted whose job ends before it does."""
-
 _COMMAND_S = 60
 
 
@@ -150,13 +150,9 @@ def training_script(
 
 
 def train_by_slurm(
-    folder: Path,
-    execution: ExecutionSettings,
-    *,
-    is_done: Callable[[], bool],
-    follow: Callable[[], None] = lambda: None,
+    run: Run, execution: ExecutionSettings, *, follow: Callable[[], None] = lambda: None
 ) -> None:
-    """Train the run in ``folder`` as a job; one that is queued already is waited for.
+    """Train a run as a job; one that is queued already is waited for.
 
     Raises
     ------
@@ -164,9 +160,10 @@ def train_by_slurm(
         If SLURM refuses the job, or it ended too often before the training did.
     """
     _require_sbatch()
+    folder = run.folder
     name, log = job_name(folder), folder / "slurm.log"
     script = training_script(
-        torchrun_command(folder, execution),
+        torchrun_command(folder, execution, rendezvous="RENDEZVOUS"),
         name=name,
         log=log,
         slurm=execution.slurm,
@@ -175,18 +172,25 @@ def train_by_slurm(
     )
     (folder / "slurm.sh").write_text(script, encoding="utf-8")
     check_job(script)
-    for _ in range(_SUBMISSIONS):
-        job = _queued(name) or _submit(script)
+    attempts = 0
+    while True:
+        attempts += 1
+        job = _queued(name)
+        if job is None:
+            clear_failure(folder)
+            job = _submit(script)
         while job == _queued(name):
             time.sleep(_POLL_S)
             follow()
-        if is_done():
+        if run.finished:
             return
-        say(f"SLURM's job {job} ended before {folder.name} did; submitting it again")
-    raise SlurmError(
-        f"{folder.name}: {_SUBMISSIONS} jobs ended before the training did; {log} ends with: "
-        f"{_tail(log)}"
-    )
+        if reason := read_failure(folder):
+            raise SlurmError(reason)
+        if not starts_again(f"run {run.name}", attempts, f"SLURM's job {job} ended"):
+            raise SlurmError(
+                f"{run.name}: {attempts} jobs ended before the training did; {log} ends with: "
+                f"{_tail(log)}"
+            )
 
 
 def job_name(folder: Path) -> str:
@@ -194,12 +198,18 @@ def job_name(folder: Path) -> str:
     return f"deaps-{folder.name}-{store_id(folder.parents[1])[:8]}"
 
 
-def torchrun_command(folder: Path, execution: ExecutionSettings) -> list[str]:
-    """Return the command of a job that trains."""
+def torchrun_command(
+    folder: Path, execution: ExecutionSettings, *, rendezvous: str | None = None
+) -> list[str]:
+    """Return the command that trains in ``processes_per_node`` processes on each of ``nodes``.
+
+    Machines meet at ``rendezvous``, by default that of the settings.
+    """
+    where = rendezvous or execution.rendezvous
     meeting = (
         ["--standalone"]
         if execution.nodes == 1
-        else ["--rdzv-backend=c10d", "--rdzv-endpoint=RENDEZVOUS"]
+        else ["--rdzv-backend=c10d", f"--rdzv-endpoint={where}"]
     )
     return [
         sys.executable, "-m", "torch.distributed.run",

@@ -46,10 +46,11 @@ def train(settings: Settings) -> None:
 
 def evaluate(settings: Settings) -> None:
     """Measure and write the page: outside of a flow run its tasks are plain calls."""
-    from flows.evaluate import evaluate_all
+    from flows.evaluate import evaluate as run_benchmarks
     from flows.experiment.state import write_page
+    from flows.runtime.run_context import RunContext
 
-    write_page(evaluate_all(settings))
+    write_page(run_benchmarks(RunContext(settings)))
 
 
 if __name__ == "__main__":

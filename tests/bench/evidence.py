@@ -14,8 +14,8 @@ from deaps.config import ModelSettings
 from deaps.methods import build_method
 from deaps.training.device import keep_freed_memory, settle_precision
 from deaps.training.run_folder import Run
-from flows.config import ExecutionSettings
-from flows.train import train_beside_others
+from flows.config import load_settings
+from flows.launch import train_run
 from tests.bench.figure import Figure
 from tests.bench.training import BATCH, made_batch, seconds
 from tests.deaps.training.training_store import make_run, make_training_store
@@ -100,9 +100,13 @@ def side_by_side(
 
 def _train_together(runs: Sequence[Run]) -> None:
     """Train runs at one time, each in a process of its own."""
-    execution = ExecutionSettings(device="cpu", trainings_at_once=2)
+    settings = load_settings(
+        overrides=[
+            f"store.root={runs[0].store}", "execution.device=cpu", "execution.trainings_at_once=2",
+        ]
+    )  # fmt: skip
     with ThreadPoolExecutor(len(runs)) as threads:
-        begun = [threads.submit(train_beside_others, run.folder, execution) for run in runs]
+        begun = [threads.submit(train_run, run, settings) for run in runs]
     for each in begun:
         each.result()
     if not all(run.finished for run in runs):

@@ -23,6 +23,7 @@ from flows.evaluate import evaluation_workers
 from flows.experiment.inputs import dataset_labels
 from flows.experiment.jobs import WindowSource, fill_files, run_folds
 from flows.ingest.refresh import refresh_store
+from flows.runtime.run_context import RunContext
 from preprocessing.config import SynthSettings
 from preprocessing.synth import DATASETS
 from storage.schema import WINDOW_SAMPLES
@@ -59,7 +60,7 @@ def measure(folder: Path, *, people: int = PEOPLE, hours: float = HOURS) -> list
         source.root, [FeatureSource.of_shipped()], plan.examples.windows, source.snapshot_id
     )
     made = replace(embedded, path=embedded.path.with_name("made.parquet"))
-    with evaluation_workers(settings) as client:
+    with evaluation_workers(RunContext(settings)) as client:
         client.run(load_libraries)
         started = time.perf_counter()
         fill_files(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 from pathlib import Path
 
@@ -9,42 +10,50 @@ import pytest
 import yaml
 
 from flows.config import RefreshSettings
-from flows.deploy import deployments
-from flows.placement import EMBED_DEPLOYMENT, TRAIN_DEPLOYMENT
+from flows.deployments import deployments, prefect_yaml
+from flows.launch import EMBED_DEPLOYMENT, TRAIN_DEPLOYMENT
 from tests.edf_files import beats, write_edf
 from tests.flows.lab import AUTH, Lab, lab
 from tests.flows.prefect_processes import BIN, Api, free_port, running, wait_for
 from tests.flows.tiny_project import ROOT, environment
 
 
-def test_prefect_yaml_says_what_the_code_says() -> None:
-    written = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]
-    coded = list(deployments())
-    assert [(d["name"], d["entrypoint"], d["work_pool"]["name"]) for d in written] == [
-        (d.name, d.entrypoint, d.pool) for d in coded
-    ]
-    assert [d["parameters"] for d in written] == [d.parameters for d in coded]
-    assert [d["description"] for d in written] == [d.description for d in coded]
-    schedules = [d["schedules"] for d in written if "schedules" in d]
-    assert schedules == [[{"cron": RefreshSettings().cron}]]
+def test_prefect_yaml_is_made_of_the_table() -> None:
+    written = (ROOT / "prefect.yaml").read_text()
+    assert written == prefect_yaml(), "run: python -m flows.deployments > prefect.yaml"
 
 
 def test_deployments_queue_runs_that_would_overlap_unless_a_pipeline_submits_them() -> None:
     written = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]
-    queue = {"limit": 1, "collision_strategy": "ENQUEUE"}
-    limits = [d.get("concurrency_limit") for d in written]
-    assert limits == [queue if d.limited else None for d in deployments()]
-    unlimited = [f"{d.flow}/{d.name}" for d in deployments() if not d.limited]
+    unlimited = [
+        full_name
+        for full_name, deployment in zip(NAMES, written, strict=True)
+        if deployment.get("concurrency_limit") != {"limit": 1, "collision_strategy": "ENQUEUE"}
+    ]
     assert unlimited == [TRAIN_DEPLOYMENT, EMBED_DEPLOYMENT]
 
 
-def test_flows_have_the_names_of_their_deployments() -> None:
-    import importlib
+NAMES = [
+    "deaps-pipeline/full", "deaps-preprocess/refresh", "deaps-train/deaps", "deaps-train/byol",
+    "deaps-train/pclr", "deaps-train/clocs", "deaps-train/mixing-up", "deaps-train/tf-c",
+    "deaps-train/run", "deaps-embed/run", "deaps-evaluate/all", "deaps-report/newest",
+]  # fmt: skip
 
+
+def test_deployments_have_the_names_that_people_type() -> None:
+    assert [deployment.full_name for deployment in deployments()] == NAMES
+
+
+def test_every_entrypoint_is_its_flow() -> None:
     for deployment in deployments():
         module, _, function = deployment.entrypoint.rpartition(".")
-        flow = getattr(importlib.import_module(module), function)
-        assert flow.name == deployment.flow
+        assert getattr(importlib.import_module(module), function) is deployment.flow
+
+
+def test_the_refresh_alone_is_scheduled() -> None:
+    written = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]
+    schedules = {d["name"]: d["schedules"] for d in written if "schedules" in d}
+    assert schedules == {"refresh": [{"cron": RefreshSettings().cron}]}
 
 
 @pytest.mark.slow

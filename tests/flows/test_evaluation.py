@@ -40,6 +40,7 @@ from flows.experiment.state import (
 )
 from flows.features import missing_by_run
 from flows.runtime.dask_pool import worker_pool
+from flows.runtime.run_context import RunContext
 from storage.publish import republish
 from storage.snapshot import open_index
 from tests.deaps.evaluation.labelled_store import make_labelled_store
@@ -215,9 +216,9 @@ def test_a_blind_evaluation_keeps_the_answers_of_runs_and_computes_no_figure(
     root = shutil.copytree(settings.store.root, tmp_path / "store", symlinks=True)
     blind = overridden(settings, [f"store.root={root}"])
     forgotten = {path.relative_to(root) for path in _forget_answers(blind)}
-    monkeypatch.setattr(evaluate, "worker_pool", lambda _: one_worker())
+    monkeypatch.setattr(evaluate, "worker_pool", lambda *_: one_worker())
     monkeypatch.delattr(evaluate, "figures")
-    evaluate.answer_blindly(blind)
+    evaluate.answer_blindly(RunContext(blind))
     kept = {path.relative_to(root) for path in root.rglob("*.answers")}
     assert kept == {path for path in forgotten if path.parts[0] == "runs"} != forgotten
     for path in kept:
@@ -277,7 +278,7 @@ def test_features_are_refused_of_a_snapshot_that_is_no_longer_published(settings
 def test_nothing_is_evaluated_before_anything_is_trained(settings: Settings) -> None:
     untrained = overridden(settings, ["training.seed=99"])
     with pytest.raises(NothingTrainedError, match="none of the experiment's 6 runs is finished"):
-        evaluate.evaluate_all(untrained)
+        evaluate.evaluate(RunContext(untrained))
 
 
 def test_sentences_have_the_data_sets_names_for_people(
@@ -448,7 +449,7 @@ def test_the_report_is_linked_where_it_is_served(
     from flows import report
 
     left: list[str] = []
-    monkeypatch.setattr(report, "leave_link", lambda url, **_: left.append(url))
+    monkeypatch.setattr(report, "publish_link", lambda url, **_: left.append(url))
     overrides = [f"execution.reports_url={served}"] if served else []
     report.link_report(load_settings(overrides=overrides), Path("/s/reports/abc/index.html"))
     assert left == [link]

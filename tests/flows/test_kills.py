@@ -74,12 +74,18 @@ def test_a_killed_dask_worker_loses_nothing(tmp_path: Path) -> None:
     assert report_of(folder)
 
 
-def test_a_run_goes_on_without_its_own_server(tmp_path: Path) -> None:
+def test_a_run_goes_on_without_the_server_of_serve(tmp_path: Path) -> None:
     folder = make_project(tmp_path / "project")
-    with running([str(BIN / "deaps"), "run"], folder, environment(), "run") as process:
+    deaps = str(BIN / "deaps")
+    serve = [deaps, "serve", "--port", str(free_port()), "--reports-port", "0"]
+    with (
+        running(serve, folder, environment(), "serve") as server,
+        ExitStack() as stack,
+    ):
+        wait_for(lambda: "offering deaps-evaluate" in (folder / "serve.log").read_text())
+        process = stack.enter_context(running([deaps, "run"], folder, environment(), "run"))
         wait_for((folder / "store" / "index.duckdb").exists)
-        (server,) = below(process.pid, "uvicorn", "prefect.server")
-        server.kill()
+        os.killpg(server.pid, signal.SIGKILL)  # its server ends with it
         assert process.wait(900) == 0, (folder / "run.log").read_text()
     assert report_of(folder)
     assert "going on without" in (folder / "run.log").read_text()

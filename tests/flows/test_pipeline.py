@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from flows import pipeline
+from flows import pipeline, train
 from flows.config import Settings
 from flows.experiment import inputs
-from flows.pipeline import IncompleteExperimentError, train_and_report, train_experiment
-from flows.runtime.flow_start import StageParameters
+from flows.pipeline import train_and_report
+from flows.runtime.run_context import RunContext
+from flows.train import IncompleteExperimentError, train_experiment
 
 
 @pytest.fixture
@@ -22,22 +23,23 @@ def done(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         calls=[], runs={"good": 1}, unfinished=["good", "bad"], missing=("good", "bad")
     )
 
-    def train(settings: Settings, parameters: StageParameters, runs: Any) -> dict[str, str]:
+    def train_runs(context: RunContext, runs: Any) -> dict[str, str]:
         state.calls.append([run.name for run in runs])
         state.unfinished = ["bad"]
         return {run.name: "out of memory" for run in runs if run.name == "bad"}
 
     monkeypatch.setattr(
-        pipeline,
+        train,
         "unfinished_runs",
         lambda settings: [SimpleNamespace(name=name) for name in state.unfinished],
     )
     monkeypatch.setattr(inputs, "check_experiment", lambda settings: None)
-    monkeypatch.setattr(pipeline, "train_runs", train)
-    monkeypatch.setattr(pipeline, "load_state", lambda settings: state)
+    monkeypatch.setattr(train, "train_runs", train_runs)
+    for module in (train, pipeline):
+        monkeypatch.setattr(module, "load_state", lambda settings: state)
     monkeypatch.setattr(pipeline, "embed_runs", lambda *_: state.calls.append("embed"))
-    monkeypatch.setattr(pipeline, "evaluate_runs", lambda *_: Path("/r/abc"))
-    monkeypatch.setattr(pipeline, "write_report", lambda *_: Path("/r/abc/index.html"))
+    monkeypatch.setattr(pipeline, "_evaluate", lambda *_: Path("/r/abc"))
+    monkeypatch.setattr(pipeline, "_write_report", lambda *_: Path("/r/abc/index.html"))
     return state
 
 
@@ -45,7 +47,7 @@ def test_a_failed_training_is_tried_once_and_the_report_is_of_the_others(
     done: SimpleNamespace,
 ) -> None:
     with pytest.raises(IncompleteExperimentError) as error:
-        train_and_report(Settings(), StageParameters())
+        train_and_report(RunContext(Settings()))
     assert done.calls == [["good", "bad"], "embed"]
     assert "1 training failed (bad: out of memory)" in str(error.value)
     assert "The report of the others: /r/abc/index.html" in str(error.value)
@@ -54,12 +56,12 @@ def test_a_failed_training_is_tried_once_and_the_report_is_of_the_others(
 def test_without_any_run_nothing_is_evaluated(done: SimpleNamespace) -> None:
     done.runs = {}
     with pytest.raises(IncompleteExperimentError, match="out of memory"):
-        train_and_report(Settings(), StageParameters())
+        train_and_report(RunContext(Settings()))
     assert "embed" not in done.calls
 
 
 def test_without_failures_the_page_is_returned(done: SimpleNamespace) -> None:
     done.unfinished, done.missing = [], ()
-    page = train_and_report(Settings(), StageParameters())
+    page = train_and_report(RunContext(Settings()))
     assert page == Path("/r/abc/index.html")
-    assert train_experiment(Settings(), StageParameters()) == {}
+    assert train_experiment(RunContext(Settings())) == {}

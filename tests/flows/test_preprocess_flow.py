@@ -1,4 +1,4 @@
-"""The flow itself, as a user runs it: Prefect embedded, Dask workers, kills."""
+"""The preprocessing stage as a user runs it: Dask workers, kills, a server that is not there."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_flow_publishes_and_reports(tmp_path: Path, prefect_home: Path) -> None:
     arguments = ("preprocess", "--set", "data.shhs=shhs", *NOT_SMALL)
     done = deaps(tmp_path, prefect_home, *arguments)
     assert done.returncode == 0, done.stderr
-    steps = r"loading Prefect \.\.\.\nstarting Prefect's server \.\.\.\n(.*\n)*starting \d+ worker"
+    steps = r"start `deaps serve` first\n(.*\n)*starting \d+ worker"
     assert re.search(steps, done.stderr)
     assert "not an EDF file" in done.stdout
     assert "shhs1-200003" in done.stdout
@@ -136,40 +136,6 @@ def test_small_work_leaves_no_mark(tmp_path: Path) -> None:
     settings = settings_for(tmp_path / "store", shhs=tmp_path / "shhs")
     assert refresh_store(settings).n_recordings == 2
     assert not (tmp_path / "store/.in-process").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("variable", "value", "line"),
-    [
-        ("PREFECT_API_URL", "http://127.0.0.1:9/api", "no Prefect server: Failed to reach"),
-        (
-            "PREFECT_SERVER_DATABASE_CONNECTION_URL",
-            "sqlite+aiosqlite:////nowhere/at/all.db",
-            "Prefect's own server did not start (it ended at once; see ",
-        ),
-    ],
-)
-def test_work_is_done_without_a_server(
-    tmp_path: Path, prefect_home: Path, variable: str, value: str, line: str
-) -> None:
-    cohort(tmp_path / "shhs", 3)
-    done = subprocess.run(
-        [DEAPS, "preprocess", "--set", "data.shhs=shhs", *NOT_SMALL],
-        cwd=tmp_path,
-        env=environment(prefect_home) | {variable: value},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    said = [text for text in done.stderr.splitlines() if text.endswith("working without Prefect")]
-    assert len(said) == 1
-    assert said[0].startswith(line)
-    assert "Traceback" not in done.stderr
-    with duckdb.connect(tmp_path / "store/index.duckdb", read_only=True) as index:
-        assert index.execute("SELECT count(*) FROM recordings").fetchone() == (3,)
 
 
 @pytest.mark.slow

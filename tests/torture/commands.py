@@ -41,11 +41,15 @@ def make_project(folder: Path, home: Path | None = None) -> str:
 
 @contextmanager
 def started(
-    folder: Path, *words: str, prefix: tuple[str, ...] = (), **variables: str
+    folder: Path,
+    *words: str,
+    prefix: tuple[str, ...] = (),
+    log_name: str = "command.log",
+    **variables: str,
 ) -> Iterator[psutil.Popen]:
-    """Run ``deaps`` with some words, its output in command.log; end what is left of it."""
+    """Run ``deaps`` with some words, its output in a log; end what is left of the try."""
     env = environment(**{_MARK: str(folder)}, **variables)
-    with (folder / "command.log").open("ab") as log:
+    with (folder / log_name).open("ab") as log:
         process = psutil.Popen(
             [*prefix, str(BIN / "deaps"), *words],
             cwd=folder, env=env, stdout=log, stderr=log, stdin=subprocess.DEVNULL,

@@ -25,7 +25,7 @@ ROWS = (
         in_tests=False),
     Row("kill-process", "kill -9 of a Dask worker, a flow, Prefect's server or a serve process, in "
         "start-up too", 60, "I3, I4, no orphans", kill_process, weight=40, in_tests=False),
-    Row("no-server", "no network; a server that is not there, silent, broken, slow or lost", 12,
+    Row("no-server", "no network; a server that is not there, silent, broken, or lost", 12,
         "the data work completes", without_server, weight=40, in_tests=False),
     Row("kill-writing", "kill -9 while the report or the embeddings are written", 20,
         "old one intact, I10", kill_while_writing, weight=4),

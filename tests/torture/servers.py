@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 import time
@@ -12,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
+import prefect
 import psutil
 
 from tests.flows.prefect_processes import free_port
@@ -28,7 +30,7 @@ from tests.torture.commands import (
 )
 from tests.torture.project import require_same, require_whole
 
-_SERVER, _WORKER = "prefect.server", "spawn_main"
+_SERVER, _WORKER = "local_server", "spawn_main"
 
 
 def kill_process(rng: np.random.Generator, number: int, folder: Path) -> None:
@@ -66,15 +68,20 @@ def _kill_flow(rng: np.random.Generator, folder: Path, *, in_start: bool) -> Non
 
 
 def _kill_server(rng: np.random.Generator, folder: Path, *, in_start: bool) -> None:
-    with started(folder, "preprocess") as flow:
-        servers = wait_until(lambda: below(flow, _SERVER), flow)
-        if not in_start:
-            wait_until(lambda: has_windows(folder), flow)
-        time.sleep(float(rng.uniform(0, 1.0)))
-        for server in servers:
-            _kill(server)
-        require_success(flow, folder)
-        require_no_orphans(folder)
+    """Kill the server of ``deaps serve`` under a command that is a flow run there."""
+    words = ("serve", "--port", str(free_port()), "--reports-port", "0")
+    with started(folder, *words, log_name="serve.log") as serve:
+        wait_until(lambda: "offering deaps-report" in (folder / "serve.log").read_text(), serve)
+        servers = below(serve, _SERVER)
+        with started(folder, "preprocess") as flow:
+            if in_start:
+                wait_until(lambda: "asking the Prefect server" in output_of(folder), flow)
+            else:
+                wait_until(lambda: has_windows(folder), flow)
+            time.sleep(float(rng.uniform(0, 1.0)))
+            for server in servers:
+                _kill(server)
+            require_success(flow, folder)
 
 
 def _kill_serve(rng: np.random.Generator, folder: Path, *, in_start: bool) -> None:
@@ -130,18 +137,18 @@ def _broken_server(folder: Path) -> None:
         _complete_with(folder, f"http://127.0.0.1:{port}/api")
 
 
-def _slow_server(folder: Path) -> None:
-    """Let Prefect wait so shortly for its own server that it is always too late."""
-    with started(
-        folder, "preprocess", PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS="1"
-    ) as flow:
-        require_success(flow, folder)
-    if "did not start" not in output_of(folder):
-        raise BrokenError(f"nothing says that the server is missing: {output_of(folder)}")
+def _breaking_server(folder: Path) -> None:
+    """Name a server that says its version and then answers 500 to everything."""
+    with _failing_server(_FailingLater) as port:
+        url = f"http://127.0.0.1:{port}/api"
+        with started(folder, "preprocess", PREFECT_API_URL=url) as flow:
+            require_success(flow, folder)
+    if "going on without it" not in output_of(folder):
+        raise BrokenError(f"nothing says that the server is gone: {output_of(folder)}")
 
 
 def _lost_server(folder: Path) -> None:
-    """Kill Prefect's own server in the middle."""
+    """Kill the server of ``deaps serve`` in the middle."""
     _kill_server(np.random.default_rng(0), folder, in_start=False)
 
 
@@ -162,9 +169,22 @@ class _Failing(BaseHTTPRequestHandler):
         return
 
 
+class _FailingLater(_Failing):
+    def do_GET(self) -> None:
+        if not self.path.endswith("/admin/version"):
+            self.send_error(500)
+            return
+        answer = json.dumps(prefect.__version__).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+
 @contextmanager
-def _failing_server() -> Iterator[int]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Failing)
+def _failing_server(handler: type[_Failing] = _Failing) -> Iterator[int]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield server.server_port
@@ -173,5 +193,5 @@ def _failing_server() -> Iterator[int]:
 
 
 _AWAY: tuple[Callable[[Path], None], ...] = (
-    _no_network, _no_server, _silent_server, _broken_server, _slow_server, _lost_server,
+    _no_network, _no_server, _silent_server, _broken_server, _breaking_server, _lost_server,
 )  # fmt: skip

@@ -103,8 +103,9 @@ def train(folder: Path, *, at_checkpoint: bool = False) -> str:
     torch.set_num_threads(1)
     run = prepare_run(folder)
     if at_checkpoint:
-        slow, fsync = time.sleep, __import__("storage.files").atomic.fsync_path
         import deaps.training.checkpoints as checkpoints
+
+        slow, fsync = time.sleep, checkpoints.fsync_path
 
         def late(path: Path) -> None:
             slow(0.5)  # so that kills fall into the writing

@@ -28,11 +28,11 @@ from deaps.train import train_run
 from deaps.training.device import DeviceError, autocast_type, available_devices, choose_device
 from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import create_run, open_run
+from flows import launch
 from flows.cli import app
 from flows.config import load_settings
 from flows.experiment.plan import training_plan
 from flows.monitoring.status import last_events
-from flows.train import train_to_publication
 from preprocessing.chain import process
 from preprocessing.config import QualitySettings, SignalSettings
 from preprocessing.datasets.folder import read_file
@@ -370,7 +370,7 @@ def test_a_training_that_outlives_its_killed_command_is_not_trained_twice(
         first.wait()
         (folder,) = (tmp_path / "store/runs").iterdir()
         settings = load_settings(overrides=[f"store.root={tmp_path}/store", f"execution.{way}=2"])
-        train_to_publication(open_run(folder), settings)
+        launch.train_run(open_run(folder), settings)
     said = capsys.readouterr().err
     assert f"another run is working on {folder}; waiting for it to end" in said
     assert [row["step"] for row in read_metrics(folder)] == list(range(1, 601))

@@ -11,13 +11,12 @@ import pytest
 from deaps.config import NoSuchPartError
 from deaps.training.run_folder import Run
 from deaps.training.trained_on import planned_training
-from flows import pipeline
+from flows import launch, train
 from flows.config import Settings, load_settings
 from flows.experiment.inputs import check_experiment
 from flows.experiment.plan import training_plan
-from flows.pipeline import train_experiment
-from flows.runtime.flow_start import StageParameters
-from flows.train import train_plans
+from flows.runtime.run_context import RunContext
+from flows.train import train_experiment, train_methods
 from tests.deaps.evaluation.labelled_store import make_labelled_store
 from tests.deaps.training.training_store import make_training_store
 
@@ -34,11 +33,11 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the methods that the pipeline began to train."""
     begun: list[str] = []
 
-    def train(_: Settings, parameters: StageParameters, runs: Sequence[Run]) -> dict[str, str]:
+    def train_runs(_: RunContext, runs: Sequence[Run]) -> dict[str, str]:
         begun.extend(run.plan.method for run in runs)
         return {run.name: "not trained in this test" for run in runs}
 
-    monkeypatch.setattr(pipeline, "train_runs", train)
+    monkeypatch.setattr(train, "train_runs", train_runs)
     return begun
 
 
@@ -60,7 +59,7 @@ def test_a_part_that_a_benchmark_names_wrongly_stops_the_run_before_it_trains(
         "'challenge2017:validation'"
     )
     with pytest.raises(NoSuchPartError, match=message):
-        train_experiment(settings, StageParameters())
+        train_experiment(RunContext(settings))
     assert trained == []
     assert not list(store.glob("runs/*"))
 
@@ -70,21 +69,19 @@ def test_a_part_that_the_sampler_does_not_find_stops_the_run_before_it_trains(
 ) -> None:
     settings = settings_with(store, trained_on="challenge2017:set-III")
     with pytest.raises(NoSuchPartError, match=r"sampling\.datasets has 'challenge2017:set-III'"):
-        train_experiment(settings, StageParameters())
+        train_experiment(RunContext(settings))
     assert trained == []
 
 
 def test_a_data_set_that_is_not_there_at_all_is_no_mistake(store: Path, trained: list[str]) -> None:
-    train_experiment(
-        settings_with(store, "benchmarks.afib_test=cpsc2021:set-II"), StageParameters()
-    )
+    train_experiment(RunContext(settings_with(store, "benchmarks.afib_test=cpsc2021:set-II")))
     assert trained == ["clocs"]
 
 
 def test_each_benchmark_that_tests_trained_people_is_told_before_the_training(
     store: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    train_experiment(settings_with(store, trained_on="afdb"), StageParameters())
+    train_experiment(RunContext(settings_with(store, trained_on="afdb")))
     lines = capsys.readouterr().err.splitlines()
     names = ["afib-transfer", "afib-loo"]
     assert len(lines) == len(names)
@@ -97,8 +94,8 @@ def test_the_training_stage_alone_tells_it_too(
     store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = settings_with(store, trained_on="afdb")
-    monkeypatch.setattr("flows.train.train_to_publication", lambda *_: None)
-    train_plans(settings, [training_plan(settings, "clocs")])
+    monkeypatch.setattr(launch, "train_run", lambda *_: None)
+    train_methods(RunContext(settings), ["clocs"])
     assert capsys.readouterr().err.count("will be refused") == 2
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from flows.cli.status import live_workers, section, stage_lines, watch, worker_lines
+from flows.cli.status import section, stage_lines, watch, worker_lines, workers_by_pool
 from flows.monitoring.event_log import EventLog
 from flows.monitoring.status import stages_under_way
 from tests.deaps.training.training_store import make_run, make_training_store
@@ -94,7 +94,7 @@ def server() -> Iterator[str]:
 
 def test_live_workers_are_named_by_pool(monkeypatch: pytest.MonkeyPatch, server: str) -> None:
     monkeypatch.setenv("PREFECT_API_URL", server)
-    assert live_workers() == {"gpu": ["g1"]}
+    assert workers_by_pool() == {"gpu": ["g1"]}
     assert list(worker_lines({"gpu": ["g1"], "cpu": []})) == [
         ("pool gpu", "g1"),
         ("pool cpu", "no live worker"),
@@ -103,7 +103,7 @@ def test_live_workers_are_named_by_pool(monkeypatch: pytest.MonkeyPatch, server:
 
 def test_a_server_that_does_not_answer_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
-    assert live_workers() is None
+    assert workers_by_pool() is None
     assert list(worker_lines(None)) == []
 
 

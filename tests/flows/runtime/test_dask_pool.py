@@ -12,7 +12,7 @@ import pytest
 
 from flows.config import ExecutionSettings
 from flows.runtime import dask_pool
-from flows.runtime.dask_pool import WorkersError, keeping_workers, worker_pool
+from flows.runtime.dask_pool import SharedWorkers, WorkersError, worker_pool
 
 
 def failing(times: int) -> tuple[Any, SimpleNamespace]:
@@ -66,24 +66,22 @@ def _counting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return noted
 
 
-def test_stages_share_kept_workers_until_the_last_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stages_share_workers_until_the_last_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     noted = _counting(monkeypatch)
-    with keeping_workers():
+    with SharedWorkers() as workers:
         assert noted == []  # stages with nothing to do need none
-        with worker_pool(ExecutionSettings()) as first:
+        with worker_pool(ExecutionSettings(), workers) as first:
             pass
-        with worker_pool(ExecutionSettings()) as second:
+        with worker_pool(ExecutionSettings(), workers) as second:
             pass
         assert first is second
         assert noted == ["start"]
     assert noted == ["start", "end"]
 
 
-def test_without_keeping_each_stage_has_workers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_sharing_each_stage_has_its_own_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     noted = _counting(monkeypatch)
-    with keeping_workers(), worker_pool(ExecutionSettings()):
-        pass
     for _ in range(2):
         with worker_pool(ExecutionSettings()):
             pass
-    assert noted == ["start", "end"] * 3
+    assert noted == ["start", "end"] * 2

@@ -17,7 +17,7 @@ import flows
 from prefect import flow, get_client
 from prefect.context import FlowRunContext
 from flows.runtime.console import say
-from flows.runtime.orchestration import stage_task
+from flows.runtime.prefect_glue import stage_task
 
 @stage_task("a step")
 def step():

@@ -78,7 +78,7 @@ def test_a_crashed_job_is_started_again(
     _look(server, wait)  # type: ignore[arg-type]
     assert server.submitted == ["train x"]
     assert wait.under_way
-    assert "train x crashed (no heartbeat); starting it again" in capsys.readouterr().err
+    assert "train x died (no heartbeat); starting it again" in capsys.readouterr().err
 
 
 def test_a_crashed_job_that_is_done_is_done(server: FakeServer) -> None:

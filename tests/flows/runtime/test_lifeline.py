@@ -12,18 +12,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from flows.runtime.processes import TiedSubprocess, tied_command
+from flows.runtime.processes import tied_command
 
 OWNER = """
-import subprocess, sys, threading, time
-from flows.runtime.processes import TiedSubprocess
-def start():
-    command = [sys.executable, "-m", "http.server", "--bind=127.0.0.1", "0"]
-    child = TiedSubprocess().Popen(command, stdout=subprocess.DEVNULL)  # our end is closed soon
-    print(child.pid, flush=True)
-thread = threading.Thread(target=start)  # as Prefect starts its own
-thread.start()
-thread.join()
+import subprocess, sys, time
+from flows.runtime.processes import tied_command
+command = [sys.executable, "-m", "http.server", "--bind=127.0.0.1", "0"]
+child = subprocess.Popen(tied_command(command), stdout=subprocess.DEVNULL)
+print(child.pid, flush=True)
 time.sleep(60)
 """
 
@@ -56,7 +52,8 @@ def test_killed_owner_leaves_no_process(after_s: float) -> None:
 
 
 def test_process_lives_as_long_as_its_owner() -> None:
-    process = TiedSubprocess().Popen([sys.executable, "-m", "http.server", "--bind=127.0.0.1", "0"])
+    command = [sys.executable, "-m", "http.server", "--bind=127.0.0.1", "0"]
+    process = subprocess.Popen(tied_command(command))
     time.sleep(1.5)
     assert process.poll() is None
     process.terminate()

@@ -57,7 +57,7 @@ def test_a_port_that_is_taken_is_left_for_another(tmp_path: Path) -> None:
 def test_the_link_in_prefects_pages_leads_there(tmp_path: Path, monkeypatch: object) -> None:
     links: list[str] = []
     monkeypatch.setattr(  # type: ignore[attr-defined]
-        "flows.report.leave_link", lambda url, **_: links.append(url)
+        "flows.report.publish_link", lambda url, **_: links.append(url)
     )
     settings, page = load_settings(overrides=[f"store.root={tmp_path}"]), page_in(tmp_path)
     with serving_reports(tmp_path, 0) as url:

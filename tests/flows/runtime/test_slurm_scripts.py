@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from subprocess import CompletedProcess
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from deaps.training.run_folder import note_failure
 from flows.config import ExecutionSettings, SlurmSettings
 from flows.runtime import slurm
 from flows.runtime.dask_pool import WORKER_SETTINGS, worker_pool
@@ -30,7 +33,7 @@ def test_jobs_have_the_memory_settings_of_local_workers() -> None:
 
 def script(execution: ExecutionSettings) -> str:
     return training_script(
-        torchrun_command(Path("/store/runs/byol-1"), execution),
+        torchrun_command(Path("/store/runs/byol-1"), execution, rendezvous="RENDEZVOUS"),
         name="deaps-byol-1",
         log=Path("/store/runs/byol-1/slurm.log"),
         slurm=execution.slurm,
@@ -96,6 +99,14 @@ def run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def unfinished(folder: Path) -> Any:
+    return SimpleNamespace(folder=folder, name=folder.name, finished=False)
+
+
+def finished(folder: Path) -> Any:
+    return SimpleNamespace(folder=folder, name=folder.name, finished=True)
+
+
 YES, NONE = (0, "", ""), (0, "", "")
 
 
@@ -105,7 +116,7 @@ def test_a_refused_training_has_the_words_of_slurm(
     cluster = Cluster(sbatch_test_only=[(1, "", "invalid partition specified: gpus")])
     monkeypatch.setattr(slurm, "_slurm", cluster)
     with pytest.raises(SlurmError, match="refuses such a job: invalid partition specified: gpus"):
-        train_by_slurm(run_folder, ExecutionSettings(), is_done=lambda: False)
+        train_by_slurm(unfinished(run_folder), ExecutionSettings())
     assert cluster.asked == ["sbatch_test_only"]
 
 
@@ -116,7 +127,7 @@ def test_a_limit_that_only_counts_at_submission_has_the_words_of_slurm(
     cluster = Cluster(sbatch_test_only=[YES], squeue_noheader=[NONE], sbatch_parsable=[refusal])
     monkeypatch.setattr(slurm, "_slurm", cluster)
     with pytest.raises(SlurmError, match="refuses the job: QOSMaxSubmitJobPerUserLimit"):
-        train_by_slurm(run_folder, ExecutionSettings(), is_done=lambda: False)
+        train_by_slurm(unfinished(run_folder), ExecutionSettings())
 
 
 def test_a_job_of_an_earlier_command_is_waited_for(
@@ -125,7 +136,7 @@ def test_a_job_of_an_earlier_command_is_waited_for(
     queue = [(0, "7\n", ""), (1, "", "slurmctld is gone"), (0, "7\n", ""), NONE]
     cluster = Cluster(sbatch_test_only=[YES], squeue_noheader=queue)
     monkeypatch.setattr(slurm, "_slurm", cluster)
-    train_by_slurm(run_folder, ExecutionSettings(), is_done=lambda: True)
+    train_by_slurm(finished(run_folder), ExecutionSettings())
     assert "sbatch_parsable" not in cluster.asked
 
 
@@ -138,5 +149,24 @@ def test_a_job_that_always_ends_too_early_fails_with_the_end_of_its_log(
     )
     monkeypatch.setattr(slurm, "_slurm", cluster)
     with pytest.raises(SlurmError, match=r"5 jobs ended before .* ends with: out of memory"):
-        train_by_slurm(run_folder, ExecutionSettings(), is_done=lambda: False)
+        train_by_slurm(unfinished(run_folder), ExecutionSettings())
     assert cluster.asked.count("sbatch_parsable") == 5
+
+
+def test_a_job_that_says_why_it_failed_is_not_started_again(
+    run_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*command: str, given: str | None = None) -> CompletedProcess[str]:
+        answer = cluster(*command, given=given)
+        if "--parsable" in command:
+            note_failure(run_folder, "the loss is nan at step 7")
+        return answer
+
+    cluster = Cluster(
+        sbatch_test_only=[YES], squeue_noheader=[NONE], sbatch_parsable=[(0, "8\n", "")]
+    )
+    note_failure(run_folder, "of an earlier job")
+    monkeypatch.setattr(slurm, "_slurm", fail)
+    with pytest.raises(SlurmError, match="the loss is nan at step 7"):
+        train_by_slurm(unfinished(run_folder), ExecutionSettings())
+    assert cluster.asked.count("sbatch_parsable") == 1

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from flows import placement
+from deaps.training.run_folder import read_failure
+from flows import launch
 from flows.config import ExecutionSettings, load_settings
 from flows.experiment.jobs import RunAddress, address_of, settings_at
+from flows.launch import TRAIN_DEPLOYMENT, find_pool
 from flows.monitoring.status import last_events
-from flows.placement import TRAIN_DEPLOYMENT, find_pool
-from flows.runtime.flow_start import StageParameters
 from flows.runtime.gpu_pool import PoolError
+from flows.runtime.processes import ATTEMPTS
+from flows.runtime.progress import StageProgress
+from flows.runtime.run_context import RunContext
+from storage.errors import DeapsError
 from storage.files import OtherStoreError, store_id
+from tests.deaps.training.training_store import make_run, make_training_store
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A server with a pool ``gpu`` and a live worker, asked from a run of the pool ``cpu``."""
     state = SimpleNamespace(url="http://lab/api", pool="gpu", own="cpu", workers=["g1"])
-    monkeypatch.setattr(placement, "in_flow", lambda: True)
-    monkeypatch.setattr(placement, "named_server", lambda: state.url)
-    monkeypatch.setattr(placement, "pool_of", lambda deployment: state.pool)
-    monkeypatch.setattr(placement, "own_pool", lambda: state.own)
-    monkeypatch.setattr(placement, "live_workers", lambda pool: state.workers)
+    monkeypatch.setattr(launch, "in_flow", lambda: True)
+    monkeypatch.setattr(launch, "named_server", lambda: state.url)
+    monkeypatch.setattr(launch, "pool_of", lambda deployment: state.pool)
+    monkeypatch.setattr(launch, "own_pool", lambda: state.own)
+    monkeypatch.setattr(launch, "live_workers", lambda pool: state.workers)
     return state
 
 
@@ -110,21 +117,19 @@ def test_an_address_survives_json(tmp_path: Path) -> None:
 def test_a_training_that_fails_does_not_stop_the_others(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at_once: int
 ) -> None:
-    from storage.errors import DeapsError
-
     done: list[str] = []
 
-    def stage(_: object, *, run: RunAddress, **parameters: object) -> None:
+    def train(run: Any, _: object) -> None:
         if run.name == "bad":
             raise DeapsError("not enough data")
         done.append(run.name)
 
-    monkeypatch.setattr(placement, "call_stage", stage)
+    monkeypatch.setattr(launch, "train_run", train)
     settings = load_settings(
         overrides=[f"store.root={tmp_path}", f"execution.trainings_at_once={at_once}"]
     )
     runs: Any = [SimpleNamespace(name=name) for name in ("a", "bad", "b")]
-    failures = placement.train_runs(settings, StageParameters(), runs)
+    failures = launch.train_runs(RunContext(settings), runs)
     assert failures == {"bad": "not enough data"}
     assert sorted(done) == ["a", "b"]
 
@@ -135,13 +140,95 @@ def test_a_server_that_is_gone_is_no_failure_of_a_training(
 ) -> None:
     import httpx
 
-    def stage(_: object, **parameters: object) -> None:
+    def train(*_: object) -> None:
         raise httpx.ConnectError("refused")
 
-    monkeypatch.setattr(placement, "call_stage", stage)
+    monkeypatch.setattr(launch, "train_run", train)
     settings = load_settings(
         overrides=[f"store.root={tmp_path}", f"execution.trainings_at_once={at_once}"]
     )
     runs: Any = [SimpleNamespace(name=name) for name in ("a", "b")]
     with pytest.raises(httpx.ConnectError):
-        placement.train_runs(settings, StageParameters(), runs)
+        launch.train_runs(RunContext(settings), runs)
+
+
+def training_process(folder: Path, code: str) -> tuple[Any, list[str]]:
+    """Return a run and a command that appends a line to ``starts`` and goes on with ``code``."""
+    begin = (
+        "import os, pathlib, sys\n"
+        f"folder = pathlib.Path({str(folder)!r})\n"
+        "with (folder / 'starts').open('a') as file: file.write('x\\n')\n"
+        "starts = len((folder / 'starts').read_text().split())\n"
+    )
+
+    class ARun:
+        name = "byol-1"
+
+        @property
+        def finished(self) -> bool:
+            return (self.folder / "run.json").exists()
+
+        def __init__(self) -> None:
+            self.folder = folder
+
+    return ARun(), [sys.executable, "-c", begin + code]
+
+
+def starts(folder: Path) -> int:
+    return len((folder / "starts").read_text().split())
+
+
+@pytest.fixture
+def progress() -> StageProgress:
+    return StageProgress("training", 1, key="training")
+
+
+def test_a_training_whose_process_is_killed_goes_on_in_another(
+    tmp_path: Path, progress: StageProgress, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = "os.kill(os.getpid(), 9) if starts < 3 else (folder / 'run.json').touch()"
+    run, command = training_process(tmp_path, code)
+    launch._train_in_process(run, command, progress)
+    assert starts(tmp_path) == 3
+    assert capsys.readouterr().err.count("starting it again from its last checkpoint") == 2
+
+
+def test_a_training_that_says_why_it_failed_is_not_started_again(
+    tmp_path: Path, progress: StageProgress
+) -> None:
+    code = "(folder / 'failure.txt').write_text('the loss is nan at step 7'); sys.exit(1)"
+    run, command = training_process(tmp_path, code)
+    with pytest.raises(DeapsError, match="the loss is nan at step 7"):
+        launch._train_in_process(run, command, progress)
+    assert starts(tmp_path) == 1
+
+
+def test_a_training_that_somebody_stopped_is_not_started_again(
+    tmp_path: Path, progress: StageProgress
+) -> None:
+    run, command = training_process(tmp_path, "sys.exit(130)")
+    with pytest.raises(DeapsError, match="What was done is kept: run the same command again"):
+        launch._train_in_process(run, command, progress)
+    assert starts(tmp_path) == 1
+
+
+def test_a_training_whose_process_always_dies_is_given_up(
+    tmp_path: Path, progress: StageProgress
+) -> None:
+    run, command = training_process(tmp_path, "os.kill(os.getpid(), 9)")
+    with pytest.raises(DeapsError, match="its process ended with -9"):
+        launch._train_in_process(run, command, progress)
+    assert starts(tmp_path) == ATTEMPTS
+
+
+def test_a_failing_training_process_notes_its_reason(tmp_path: Path) -> None:
+    """What `python -m deaps.train` leaves when the weights blow up."""
+    store = make_training_store(tmp_path / "store", subjects=2)
+    run = make_run(store, iterations=20, batch=2, learning_rate=1e30)
+    command = [sys.executable, "-m", "deaps.train", str(run.folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    reason = read_failure(run.folder)
+    assert reason
+    assert "the last checkpoint is kept" in reason
+    assert reason in done.stderr
