@@ -175,6 +175,8 @@ class Metric:
     """Whether every benchmark reports it; else those that name it in `Benchmark.metrics`."""
     followed: bool = False
     """Whether it is followed along the steps of a training."""
+    in_words: bool = False
+    """Whether the report says in words whom the reference differs from significantly by it."""
 
 
 METRICS = {
@@ -182,8 +184,8 @@ METRICS = {
     for metric in (
         Metric("accuracy", "accuracy", _accuracy, followed=True),
         Metric("balanced accuracy", "balanced accuracy", partial(_of_confusion, balanced_accuracy)),
-        Metric("auroc", "AUROC", _auroc, followed=True),
-        Metric("f1", "mean F1", partial(_of_confusion, mean_f1), everywhere=False),
+        Metric("auroc", "AUROC", _auroc, followed=True, in_words=True),
+        Metric("f1", "mean F1", partial(_of_confusion, mean_f1), everywhere=False, in_words=True),
         Metric(
             "kappa", "Cohen's kappa", partial(_of_confusion, cohen_kappa), low=-1, everywhere=False
         ),

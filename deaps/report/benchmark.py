@@ -19,9 +19,9 @@ from deaps.evaluation.document import (
     Representation,
     Score,
 )
+from deaps.evaluation.metrics import METRICS, metric_title
 from deaps.paper import CLASS_COLUMNS_NOTE, FIGURE_NOTES, YARDSTICKS, paper_figure
 from deaps.report.cells import (
-    METRIC_TITLES,
     NOT_RUN,
     UNDEFINED,
     MetricColumn,
@@ -416,7 +416,7 @@ def _probe_table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
     probes = list(dict.fromkeys(outcome.probe for outcome in benchmark.probes))
     found = {(o.probe, o.representation): o for o in benchmark.probes}
     measured = {score.metric for outcome in benchmark.probes for score in outcome.scores}
-    metrics = [metric for metric in METRIC_TITLES if metric in measured]
+    metrics = [metric for metric in METRICS if metric in measured]
     names = dict.fromkeys(outcome.representation for outcome in benchmark.probes)
     rows = tuple(
         Row(
@@ -429,7 +429,7 @@ def _probe_table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
         )
         for name in names
     )
-    heads = tuple(METRIC_TITLES[metric] for metric in metrics)
+    heads = tuple(metric_title(metric) for metric in metrics)
     return Table(
         id=f"table-probes-{slug(benchmark.name)}",
         caption=f"{benchmark.title}: the same with other classifiers, in per cent.",
@@ -446,7 +446,7 @@ def _score(outcome: ProbeOutcome | None, metric: str) -> Score | None:
 
 
 def _seed_table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
-    metrics = [m for m in METRIC_TITLES if any(o.score(m) for o in benchmark.outcomes)]
+    metrics = [m for m in METRICS if any(o.score(m) for o in benchmark.outcomes)]
     most = max(len(s.by_seed) for o in benchmark.outcomes for s in o.scores)
     rows = []
     for outcome in benchmark.outcomes:
@@ -462,7 +462,7 @@ def _seed_table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
         id=f"table-seeds-{slug(benchmark.name)}",
         caption=f"{benchmark.title}: each seed's figures, in per cent.",
         corner="",
-        groups=tuple(ColumnGroup(METRIC_TITLES[metric], heads) for metric in metrics),
+        groups=tuple(ColumnGroup(metric_title(metric), heads) for metric in metrics),
         bodies=(Body(tuple(rows)),),
         folded=True,
     )

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from deaps.evaluation.document import BenchmarkRecord, Representation, Score
-from deaps.evaluation.metrics import METRICS
+from deaps.evaluation.metrics import METRICS, metric_title
 from deaps.method_registry import DEAPS
 from deaps.paper import paper_figure
 from deaps.report.parts import Cell
 from deaps.report.wording import NOTHING, interval, percent
-
-METRIC_TITLES = {name: metric.title for name, metric in METRICS.items()}
-"""Names for people of the metrics by which representations are compared, in their order."""
 
 _PAPER_METHOD = DEAPS.name
 """The paper prints every column for it."""
@@ -41,10 +38,8 @@ def metric_columns(benchmark: BenchmarkRecord) -> tuple[MetricColumn, ...]:
     """
     measured = {score.metric for outcome in benchmark.outcomes for score in outcome.scores}
     columns = [_column(benchmark, "accuracy", ("accuracy",), {"accuracy"}, "accuracy")]
-    named = (*list(METRIC_TITLES)[1:], "sensitivity", "specificity")
-    columns += [
-        _column(benchmark, METRIC_TITLES.get(name, name), (name,), measured, name) for name in named
-    ]
+    named = (*list(METRICS)[1:], "sensitivity", "specificity")
+    columns += [_column(benchmark, metric_title(name), (name,), measured, name) for name in named]
     for name in benchmark.classes:
         metrics = (f"recall {name}", f"precision {name}")
         title = _class_title(benchmark, name)

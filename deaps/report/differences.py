@@ -16,7 +16,8 @@ from deaps.evaluation.document import (
     Evaluation,
     MetricComparison,
 )
-from deaps.report.cells import METRIC_TITLES, UNDEFINED
+from deaps.evaluation.metrics import METRICS, metric_title
+from deaps.report.cells import UNDEFINED
 from deaps.report.drawing import line_sign, marker_sign, pixel_axes, shortened, text_width
 from deaps.report.parts import (
     Body,
@@ -146,7 +147,7 @@ def _too_few(benchmark: BenchmarkRecord) -> list[Part]:
 
 def _metrics(benchmark: BenchmarkRecord) -> list[str]:
     present = {comparison.metric for comparison in benchmark.comparisons}
-    return [metric for metric in METRIC_TITLES if metric in present]
+    return [metric for metric in METRICS if metric in present]
 
 
 def _families(benchmark: BenchmarkRecord) -> list[ComparisonFamily]:
@@ -200,7 +201,7 @@ def _rows(evaluation: Evaluation, benchmark: BenchmarkRecord, metric: str) -> li
 
 
 def _panel(benchmark: BenchmarkRecord, metric: str, rows: list[DifferenceRow]) -> Panel:
-    title = METRIC_TITLES[metric]
+    title = metric_title(metric)
     words = ", ".join(f"{row.label} {100 * row.difference.value:+.1f}" for row in rows)
     name = f"differences-{slug(benchmark.name)}-{slug(metric)}"
     label = f"Differences in {title} in {benchmark.title}, points: {words}"
@@ -215,7 +216,7 @@ def _table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
         id=f"table-differences-{slug(benchmark.name)}",
         caption=f"{benchmark.title}: paired differences.",
         corner="minus",
-        groups=tuple(ColumnGroup(METRIC_TITLES[m], ("difference", "p")) for m in metrics),
+        groups=tuple(ColumnGroup(metric_title(m), ("difference", "p")) for m in metrics),
         bodies=tuple(
             _body(evaluation, benchmark, family, metrics) for family in _families(benchmark)
         ),
@@ -267,19 +268,19 @@ def difference_cell(difference: Difference) -> Cell:
 
 
 _FAMILIES: tuple[ComparisonFamily, ...] = ("methods", "baselines")
-_OTHER_METRICS = ("auroc", "f1")
 
 
 def comparison_sentences(evaluation: Evaluation, benchmark: BenchmarkRecord) -> list[str]:
     """Return how the reference compares with methods and baselines.
 
-    By accuracy every comparator is named, by AUROC and F1 those that differ significantly.
+    By accuracy every comparator is named, by other metrics (`Metric.in_words`) those that differ
+    significantly.
     """
     sentences = []
     for family in _FAMILIES:
         if comparison := benchmark.comparison(family, "accuracy"):
             sentences += _by_accuracy(evaluation, comparison)
-    for metric in _OTHER_METRICS:
+    for metric in (m.name for m in METRICS.values() if m.in_words):
         sentences += _by_other_metric(evaluation, benchmark, metric)
     return sentences
 
@@ -302,7 +303,7 @@ def _by_other_metric(evaluation: Evaluation, benchmark: BenchmarkRecord, metric:
         return []
     reference = next(c.reference for c in found if c is not None)
     label = representation_label(evaluation, reference)
-    return [f"By {METRIC_TITLES[metric]}, {label} is {listed(places)}."]
+    return [f"By {metric_title(metric)}, {label} is {listed(places)}."]
 
 
 def _places(evaluation: Evaluation, comparison: MetricComparison) -> list[str]:

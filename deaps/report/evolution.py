@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.stats import linregress
 
 from deaps.evaluation.document import Evaluation, Evolution
+from deaps.evaluation.metrics import metric_title
 from deaps.report.arrays import NotShownError, plain_floats
-from deaps.report.cells import METRIC_TITLES
 from deaps.report.drawing import (
     NamedEnd,
     limits,
@@ -217,7 +217,7 @@ def _figure(evaluation: Evaluation, courses: dict[_Measured, list[Evolution]]) -
 def _panel(evaluation: Evaluation, measured: _Measured, courses: list[Evolution]) -> Panel:
     styles = series_styles(evaluation.representations)
     title = benchmark_title(evaluation, measured.benchmark)
-    metric = METRIC_TITLES[measured.metric]
+    metric = metric_title(measured.metric)
     lines = [
         EvolutionLine(
             representation_label(evaluation, c.representation), styles[c.representation], c
@@ -241,7 +241,7 @@ def _table(evaluation: Evaluation, measured: _Measured, courses: list[Evolution]
     return Table(
         id=f"table-evolution-{measured.name()}",
         caption=f"{benchmark_title(evaluation, measured.benchmark)}: "
-        f"{METRIC_TITLES[measured.metric]} by iterations, in per cent, and what a doubling of the "
+        f"{metric_title(measured.metric)} by iterations, in per cent, and what a doubling of the "
         "iterations gained, in points.",
         corner="",
         groups=(

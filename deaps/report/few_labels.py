@@ -18,7 +18,8 @@ from deaps.evaluation.document import (
     FewLabelCurve,
     MetricComparison,
 )
-from deaps.report.cells import METRIC_TITLES, UNDEFINED
+from deaps.evaluation.metrics import metric_title
+from deaps.report.cells import UNDEFINED
 from deaps.report.differences import FAMILY_TITLES, difference_cell, scope_notes
 from deaps.report.drawing import (
     NamedEnd,
@@ -175,7 +176,7 @@ def _panel(
         LabelCurve(representation_label(evaluation, c.representation), styles[c.representation], c)
         for c in curves
     ]
-    title = METRIC_TITLES[metric]
+    title = metric_title(metric)
     label = (
         f"{title} by the number of annotated people in {benchmark_title(evaluation, benchmark)}, "
         f"{len(lines)} lines; figures in a table"
@@ -202,7 +203,7 @@ def _table(
         rows.append(Row(representation_label(evaluation, curve.representation), cells))
     return Table(
         id=f"table-few-labels-{slug(benchmark)}-{slug(metric)}",
-        caption=f"{benchmark_title(evaluation, benchmark)}: {METRIC_TITLES[metric]} in per cent by "
+        caption=f"{benchmark_title(evaluation, benchmark)}: {metric_title(metric)} in per cent by "
         "the number of annotated people.",
         corner="people",
         groups=(ColumnGroup("", tuple(f"{n:,}" for n in people)),),
@@ -226,7 +227,7 @@ def _difference_tables(evaluation: Evaluation, benchmark: str, metric: str) -> l
     table = Table(
         id=f"table-few-label-differences-{slug(benchmark)}-{slug(metric)}",
         caption=f"{benchmark_title(evaluation, benchmark)}: paired differences in "
-        f"{METRIC_TITLES[metric]} by the number of annotated people.",
+        f"{metric_title(metric)} by the number of annotated people.",
         corner="minus",
         groups=(ColumnGroup("", tuple(f"{n:,}" for n in people)),),
         bodies=tuple(_body(evaluation, family, compared, people) for family in families),

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as MplFigure
 
 from deaps.evaluation.document import Evaluation, Ranks
-from deaps.report.cells import METRIC_TITLES
+from deaps.evaluation.metrics import metric_title
 from deaps.report.drawing import pixel_axes, shortened, text_width
 from deaps.report.parts import (
     Body,
@@ -103,7 +103,7 @@ def mean_ranks_section(evaluation: Evaluation) -> Section:
 
 def _words(evaluation: Evaluation, ranks: Ranks) -> str:
     n = len(ranks.by_benchmark)
-    text = f"Ranks by {METRIC_TITLES[ranks.metric]} over {counted(n, 'benchmark')}."
+    text = f"Ranks by {metric_title(ranks.metric)} over {counted(n, 'benchmark')}."
     if ranks.left_out:
         titles = listed(benchmark_title(evaluation, name) for name in ranks.left_out)
         text += f" Left out, because a method has no figure there: {titles}."

@@ -22,7 +22,7 @@ from deaps.evaluation.document import (
     Score,
     read_evaluation,
 )
-from deaps.report.cells import METRIC_TITLES
+from deaps.evaluation.metrics import metric_title
 from deaps.report.wording import NOTHING, percent, points
 from experiments.open.few_label_tables import few_label_differences, few_labels
 from experiments.open.marked_tables import (
@@ -206,7 +206,7 @@ def growth(evaluation: Evaluation) -> str:
         gain = points(curve.doubling_gain)
         if curve.doubling_error is not None:
             gain += f" ± {percent(curve.doubling_error)}"
-        measured = f"{_title(evaluation, curve.benchmark)}: {METRIC_TITLES[curve.metric]}"
+        measured = f"{_title(evaluation, curve.benchmark)}: {metric_title(curve.metric)}"
         lines.append([measured, label, course, gain])
     lines.sort(key=lambda line: line[0])
     return as_table(["", "", "along the iterations", "gain of a doubling"], lines)

@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from storage import DatasetRow, RecordingRow, Snapshot, check_store, open_index
+from storage import DatasetRow, RecordingRow, Snapshot, check_store, open_index, tables
 from storage.errors import DeapsError
 from storage.index import build
 from storage.index.build import PublicationError
@@ -328,7 +328,9 @@ def test_an_index_without_newer_columns_gets_them_at_the_next_publication(
 ) -> None:
     columns = "SELECT column_name FROM (DESCRIBE runs)"
     with monkeypatch.context() as older:
-        older.setattr(build, "create_tables_sql", without_synthetic_runs)
+        sql = without_synthetic_runs()
+        for module in (build, tables):
+            older.setattr(module, "create_tables_sql", lambda: sql)
         publish_rows(root, rows)
     assert ("synthetic",) not in fetch(root, columns)
     assert publish_rows(root, rows).rebuilt

@@ -32,17 +32,10 @@ from deaps.report.page import report_sections
 from flows.config import Settings, load_settings
 from flows.experiment.state import load_state
 from storage.errors import DeapsError
+from tests.deaps.benchmarks.overrides import SMALL_EXPERIMENT
 from tests.deaps.evaluation.labelled_store import make_labelled_store
 from tests.deaps.report.part_lookup import rows, table
 from tests.flows.inline_evaluation import evaluate_inline, one_worker, train_some
-
-OVERRIDES = (
-    'sampling.datasets=["shhs"]', "training.batch=4", "training.iterations=2",
-    "training.evolution_every=1", "training.checkpoint_every=2", "training.metrics_every=1",
-    'experiment.methods=["byol"]', "experiment.ablations=[]", "experiment.classical=false",
-    "benchmarks.gender_subjects=20", "benchmarks.few_recordings=2", "benchmarks.few_draws=2",
-    "benchmarks.bootstrap=20",
-)  # fmt: skip
 
 
 class FirstHalf(Benchmark):
@@ -92,7 +85,7 @@ def first_half() -> Iterator[Benchmark]:
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     root = make_labelled_store(tmp_path_factory.mktemp("recipe"))
-    settings = load_settings(overrides=[f"store.root={root}", *OVERRIDES])
+    settings = load_settings(overrides=[f"store.root={root}", *SMALL_EXPERIMENT])
     train_some(settings, "byol")
     return settings
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from deaps.evaluation.document import BenchmarkRecord, Evaluation, Provenance
+from deaps.evaluation.metrics import metric_title
 from deaps.report.benchmark import benchmark_section
-from deaps.report.cells import METRIC_TITLES
 from deaps.report.headline import headline_section
 from deaps.report.page import report_sections
 from deaps.report.parts import Bullets, Figure, Map, Matrices, Notice, Paragraph, Section, Table
@@ -375,7 +375,7 @@ def test_the_gain_of_a_doubling_stands_behind_a_metric_by_iterations(
     )
     assert course.doubling_gain is not None
     found = table(sections, table_id)
-    assert METRIC_TITLES[metric] in found.caption
+    assert metric_title(metric) in found.caption
     *values, last = rows(found)["DEAPS"].cells
     assert [cell.text for cell in values] == [percent(value) for value in course.values]
     assert last.text.replace("−", "-") == f"{100 * course.doubling_gain:+.1f}"
