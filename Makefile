@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: help venv demo docs pictures test test-all lint bench torture clean
+.PHONY: help venv demo deployment docs pictures test test-all lint bench torture clean
 
 help:
 	@echo "make venv      create $(VENV) with every pinned package"
 	@echo "make demo      synthetic cohort, from recordings to the report, then again with nothing to do"
+	@echo "make deployment  after make demo: deaps serve, and prefect deployment run in a second shell"
 	@echo "make test      linters, types, import rules and the fast tests"
 	@echo "make test-all  the same with the slow tests"
 	@echo "make bench     measure the figures of docs/performance.md; writes bench.json"
@@ -31,6 +32,9 @@ demo: venv
 	$(BIN)/deaps query --preset demo "FROM quality_by_dataset"
 	$(BIN)/deaps query --preset demo "SELECT method, benchmark, value, low, high FROM results WHERE metric = 'accuracy'"
 	$(BIN)/deaps run --preset demo
+
+deployment: venv
+	$(BIN)/python -m tests.second_shell
 
 docs: venv
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

@@ -9,14 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deaps.embed import EcgEncoder
+    from deaps.estimator import EcgEncoder
     from deaps.models.encoder import Encoder
     from deaps.models.encoder_file import load_encoder
 
 _HOMES = {
     "Encoder": "deaps.models.encoder",
     "load_encoder": "deaps.models.encoder_file",
-    "EcgEncoder": "deaps.embed",
+    "EcgEncoder": "deaps.estimator",
 }
 
 __all__ = ["EcgEncoder", "Encoder", "load_encoder"]

@@ -67,7 +67,7 @@ class EncoderSettings(SettingsSection):
     """The transformer that turns a window into a representation."""
 
     norm: Literal["embedding", "final"] = "embedding"
-    """Where the layer norm beside those of the blocks stands: after the patches' linear layer,
+    """Where the layer norm outside the blocks stands: after the patches' linear layer,
     or after the last block. Both give 1,192,616 parameters."""
 
     patch_norm: Literal["layer", "batch"] = "layer"
@@ -144,7 +144,7 @@ class TfcSettings(SettingsSection):
     raise_by: Positive = 0.1
     """Most that a bin is raised, as a share of the spectrum's maximum."""
     within_weight: Positive = 0.2
-    """Weight of the losses within time and within frequency beside that between them."""
+    """Weight of the losses within time and within frequency relative to that between them."""
     attention: Literal["window", "batch"] = "window"
     """Whether attention stays within a window, or runs across the batch as the authors' code
     lets it, so that a representation depends on its neighbours."""
@@ -158,8 +158,9 @@ class SamplingSettings(SettingsSection):
     index."""
 
     subjects: Literal["paired", "all"] = "paired"
-    """Whom every method draws from: the people from whom DEAPS can draw under these settings, as in
-    the paper, so that all methods see the same data; or all whose windows serve the method."""
+    """The subjects that every method draws from: those that DEAPS can draw from under these
+    settings, as in the paper, so that all methods see the same data; or all whose windows serve
+    the method."""
 
     qualities: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = (
         "Excellent",
@@ -175,7 +176,7 @@ class SamplingSettings(SettingsSection):
 
     mixed_chains: bool = False
     """Allow windows that were made with different settings of the signal chain to be used together.
-    By default that is an error: it mostly comes of a data set that was not there when settings
+    By default that is an error: it mostly happens when a data set that was not there when settings
     changed."""
 
     distance_s: Annotated[int, Field(ge=10)] = 600
@@ -296,7 +297,7 @@ class BenchmarkSettings(SettingsSection):
     """Data set, or part of one, of the benchmarks on sleep stages and apneas; None for none."""
 
     sleep_people: Literal["one visit", "all"] = "one visit"
-    """Whose nights they use: of people with one visit, whom a pre-training on pairs of visits never
+    """Whose nights they use: of people with one visit, that a pre-training on pairs of visits never
     sees, or of all."""
 
     sleep_windows: Count | Literal["all"] = 20_000
@@ -320,10 +321,6 @@ class BenchmarkSettings(SettingsSection):
 
     seed: int = 0
     """Of draws, folds and bootstrap."""
-
-
-class NoSuchPartError(DeapsError):
-    """A data set or part that is not in the index; the message lists what is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +362,7 @@ def require_parts(index: DuckDBPyConnection, names: Iterable[str], *, setting: s
 
     Raises
     ------
-    NoSuchPartError
+    DeapsError
         If it has not.
     """
     rows = index.execute("SELECT DISTINCT dataset, split FROM recordings ORDER BY ALL").fetchall()
@@ -373,8 +370,8 @@ def require_parts(index: DuckDBPyConnection, names: Iterable[str], *, setting: s
     for wanted in map(DataPart.parse, names):
         if wanted.dataset not in datasets:
             listed = ", ".join(map(repr, datasets)) or "no recordings"
-            raise NoSuchPartError(f"{setting} has {wanted.dataset!r}; the index has {listed}")
+            raise DeapsError(f"{setting} has {wanted.dataset!r}; the index has {listed}")
         parts = [part for dataset, part in rows if dataset == wanted.dataset and part]
         if wanted.part is not None and wanted.part not in parts:
             listed = ", ".join(f"'{wanted.dataset}:{part}'" for part in parts) or "no parts"
-            raise NoSuchPartError(f"{setting} has {str(wanted)!r}; {wanted.dataset} has {listed}")
+            raise DeapsError(f"{setting} has {str(wanted)!r}; {wanted.dataset} has {listed}")

@@ -1,6 +1,6 @@
 """Embeddings in a Parquet file that stands alone: whose they are, when, how good, and by what.
 
-Columns tell of each window; the metadata under `KEY` tell of the whole file, as JSON.
+Columns describe each window; the metadata under `KEY` describe the file, as JSON.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class Triplet(NamedTuple):
 
 
 @in_float32
-def par(before: Tensor, after: Tensor, before_s: Tensor, after_s: Tensor) -> Tensor:
+def interpolate(before: Tensor, after: Tensor, before_s: Tensor, after_s: Tensor) -> Tensor:
     """Return the pondered average representation of X(t), (N, d).
 
     The paper: "PAR(z(t-i), z(t+j)) = (z(t-i) j + z(t+j) i) / (i + j)", the straight line between
@@ -160,8 +160,8 @@ def gradual_loss(
     """
     if mask is not None:
         predictions, targets = predictions.masked(mask), targets.masked(mask)
-    ends = par(predictions.before, predictions.after, before_s, after_s)
-    line = par(targets.before, targets.after, before_s, after_s)
+    ends = interpolate(predictions.before, predictions.after, before_s, after_s)
+    line = interpolate(targets.before, targets.after, before_s, after_s)
     by_ends = cosine_distance(targets.middle, ends)
     by_middle = cosine_distance(predictions.middle, line)
     return 0.5 * (by_ends + by_middle).mean()

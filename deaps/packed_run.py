@@ -1,7 +1,7 @@
 """Finished runs without their weights: what a run was, and what probes answered with it.
 
 A packed run is one small file. Runs from several machines so become one evaluation, and the
-answers behind a published figure can be kept beside it: one to three megabytes, where the weights
+answers behind a published figure can be kept next to it: one to three megabytes, where the weights
 of one method take 130. The people that a run was trained on are in it by their hashes alone.
 """
 
@@ -39,17 +39,13 @@ _LARGEST_BYTES = 64 * 2**20
 """Of one file in a packed run: the answers to one benchmark have some hundred kilobytes."""
 
 
-class PackedRunError(DeapsError):
-    """A packed run that does not belong here, or that is damaged."""
-
-
 def pack_run(run: Run, folder: Path) -> Path:
     """Write a finished run, without weights, to a file in ``folder`` and return its path.
 
     Packing the same run again gives the same bytes.
     """
     if not run.finished:
-        raise PackedRunError(f"run {run.name} is not finished; run deaps train")
+        raise DeapsError(f"run {run.name} is not finished; run deaps train")
     path = folder / f"{run.name}{PACKED_SUFFIX}"
     with replacing(path) as temporary, tarfile.open(temporary, "w") as archive:
         for name, content in _contents(run):
@@ -84,7 +80,7 @@ def unpack_run(path: Path, store: Path) -> Run | None:
 
     Raises
     ------
-    PackedRunError
+    DeapsError
         If the file is damaged, or if its run belongs to another snapshot than the store's.
     """
     runs = store.resolve() / RUNS_FOLDER
@@ -117,23 +113,23 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
                 )
                 file = archive.extractfile(member) if member.isreg() else None
                 if not is_known or file is None or member.size > _LARGEST_BYTES:
-                    raise PackedRunError(f"{path} has {member.name!r}, which no packed run has")
+                    raise DeapsError(f"{path} has {member.name!r}, which no packed run has")
                 yield member.name, file.read()
     except (tarfile.TarError, EOFError):
-        raise PackedRunError(f"{path} is damaged, or no packed run; pack it again") from None
+        raise DeapsError(f"{path} is damaged, or no packed run; pack it again") from None
 
 
 def _checked_folder(path: Path, unpacked: Path, store: Path) -> Path:
     """Return where the run belongs in the store, if it belongs there."""
     if missing := [name for name in _FILES if not (unpacked / name).is_file()]:
-        raise PackedRunError(f"{path} is damaged: it lacks {', '.join(missing)}; pack it again")
+        raise DeapsError(f"{path} is damaged: it lacks {', '.join(missing)}; pack it again")
     if damaged := [p.name for p in (unpacked / _ANSWERS).glob("*") if not has_answers(p)]:
-        raise PackedRunError(f"{path} is damaged: {damaged[0]} is not whole; pack it again")
+        raise DeapsError(f"{path} is damaged: {damaged[0]} is not whole; pack it again")
     run = open_run(unpacked)
     with open_index(store) as index:
         snapshot_id = read_snapshot(index).snapshot_id
     if run.snapshot_id != snapshot_id:
-        raise PackedRunError(
+        raise DeapsError(
             f"{path} was trained on snapshot {run.snapshot_id[:12]}, and {store} has "
             f"{snapshot_id[:12]}: its data sets or their preprocessing differ"
         )

@@ -1,4 +1,4 @@
-"""The paper's ablation steps, and its figures to print beside ours: percentages, as printed."""
+"""The paper's ablation steps, and its figures to print next to ours: percentages, as printed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from deaps.method_registry import BYOL, CLOCS, DEAPS, MIXING_UP, PCLR, TF_C
 
 
-class Rung(NamedTuple):
+class ComponentStep(NamedTuple):
     """A training of the ablation of components."""
 
     method: str
@@ -18,12 +18,12 @@ class Rung(NamedTuple):
     below by a component, and not by a rate; PCLR is another method."""
 
 
-LADDER: dict[str, Rung] = {
-    "PCLR": Rung(PCLR.name, {}, PCLR.name),
-    "BYOL": Rung(BYOL.name, {}, DEAPS.name),
-    "+ covariance": Rung(DEAPS.name, {"gradual": False}, DEAPS.name),
-    "+ gradual loss": Rung(DEAPS.name, {"gradual": True, "masked": False}, DEAPS.name),
-    "+ mask (DEAPS)": Rung(DEAPS.name, {"gradual": True, "masked": True}, DEAPS.name),
+COMPONENT_STEPS: dict[str, ComponentStep] = {
+    "PCLR": ComponentStep(PCLR.name, {}, PCLR.name),
+    "BYOL": ComponentStep(BYOL.name, {}, DEAPS.name),
+    "+ covariance": ComponentStep(DEAPS.name, {"gradual": False}, DEAPS.name),
+    "+ gradual loss": ComponentStep(DEAPS.name, {"gradual": True, "masked": False}, DEAPS.name),
+    "+ mask (DEAPS)": ComponentStep(DEAPS.name, {"gradual": True, "masked": True}, DEAPS.name),
 }
 """The ablation of components, in order. DEAPS without its gradual loss is BYOL with the covariance
 loss."""
@@ -77,17 +77,17 @@ FEATURES: dict[int, dict[str, float]] = {
 CLASS_COLUMNS_NOTE = (
     "The paper's class columns cannot be plain recall on one test set: the share of AFib that "
     "accuracy, sensitivity and specificity imply differs between its rows, and some figures for "
-    "the Challenge are impossible over 47 or 50 records. Recall and precision stand beside them "
+    "the Challenge are impossible over 47 or 50 records. Recall and precision stand next to them "
     "here; methods are compared on total accuracy alone."
 )
 
 _SAME_FIGURES = {"challenge2017-leaking": "challenge2017"}
-"""Benchmarks beside which the figures of another stand."""
+"""Benchmarks next to which the figures of another stand."""
 
 _VARIANTS = (
     "The paper speaks of 8,500 training recordings of Challenge 2017, which may include the "
     "validation recordings. So its figures may be of the variant with them, which leaks, or of "
-    "the one without; they stand beside both."
+    "the one without; they stand next to both."
 )
 FIGURE_NOTES = {"challenge2017": _VARIANTS, "challenge2017-leaking": _VARIANTS}
 """What is not certain about the paper's figures, by benchmark."""

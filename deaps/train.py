@@ -37,7 +37,7 @@ from deaps.training.checkpoints import (
 from deaps.training.device import autocast_type, choose_device, keep_freed_memory
 from deaps.training.metrics import MetricsLog, effective_rank, representation_std
 from deaps.training.run_folder import Run, encoder_path, finish_run, note_failure, open_run
-from deaps.training.trained_on import keep_trained_on, read_trained_on
+from deaps.training.trained_on import read_trained_on, save_trained_on
 from storage.errors import DeapsError
 from storage.locks import steps_lock
 from storage.window_store import raise_open_file_limit
@@ -48,7 +48,7 @@ _STOPPED = 130
 Progress = Callable[[int, int, dict[str, float]], None]
 """Called with the steps done, the steps in all, and the last row of metrics."""
 
-Say = Callable[[str], None]
+Notify = Callable[[str], None]
 """Takes a line for people."""
 
 
@@ -58,10 +58,6 @@ Stop = Callable[[], bool]
 
 class TrainingStoppedError(DeapsError):
     """Somebody stopped the training; its checkpoint is written."""
-
-
-class NonFiniteError(DeapsError):
-    """Loss, gradient or representation is no longer a number; the last good checkpoint is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +79,21 @@ def train_run(
     *,
     device: str = "auto",
     progress: Progress | None = None,
-    say: Say | None = None,
+    notify: Notify | None = None,
     stop: Stop = lambda: False,
 ) -> Run:
     """Train the run in ``folder`` to its end and return it; a finished run is left alone.
 
-    ``say`` takes sentences for people; by default they go to standard error.
+    ``notify`` takes sentences for people; by default they go to standard error.
 
     Raises
     ------
     TrainingStoppedError
         If ``stop`` returned True after a step, and the checkpoint of that step is written.
-    StoreBusyError
+    DeapsError
         If another process trains the run.
     """
-    say = say or _say_on_stderr
+    notify = notify or _print_on_stderr
     run = open_run(folder)
     if run.finished:
         return run
@@ -105,8 +101,8 @@ def train_run(
     raise_open_file_limit()  # windows are drawn from all recordings at random
     with _only_steps(folder), process_group() as (rank, world):
         state = prepare(run, choose_device(device), rank, world)
-        done = resume(state, say)
-        with open_loader(state, done, say) as loader:
+        done = resume(state, notify)
+        with open_loader(state, done, notify) as loader:
             if rank == 0:
                 train_rank_zero(state, loader, done, progress, stop)
             else:
@@ -136,7 +132,7 @@ def train_rank_zero(
     run, plan = state.run, state.run.plan
     training, total = plan.training, plan.iterations
     if done == 0:
-        keep_earlier_encoder(state, 0)
+        write_earlier_encoder(state, 0)
     clock = StepClock(loader, done)
     with MetricsLog(run.folder, resume_step=done) as log:
         for step, batch, terms in take_steps(state, loader, done):
@@ -146,13 +142,13 @@ def train_rank_zero(
                 if progress is not None:
                     progress(step, total, row)
             if step == total:
-                keep_encoder(state, step)
+                write_encoder(state, step)
             elif step % training.evolution_every == 0:
-                keep_earlier_encoder(state, step)
+                write_earlier_encoder(state, step)
             # None of the last step: the run is finished in a moment, and never goes on.
             stops = stop()
             if (step % training.checkpoint_every == 0 or stops) and step < total:
-                keep_checkpoint(state, step)
+                write_checkpoint(state, step)
             if stops and step < total:
                 raise TrainingStoppedError(
                     f"run {run.name}: stopped at step {step:,} of {total:,}; the same command "
@@ -195,7 +191,7 @@ def take_step(state: TrainingState, batch: Batch, step: int) -> dict[str, Tensor
 def stop_unless_finite(value: Tensor, what: str, step: int, run: Run) -> None:
     """Stop the run where ``value`` is not a number, before anything of it is kept."""
     if not torch.isfinite(value):
-        raise NonFiniteError(
+        raise DeapsError(
             f"run {run.name}: the {what} is {float(value.detach())} at step {step}; the last "
             "checkpoint is kept. Lower training.learning_rate, add training.warmup or use "
             "training.precision=float32"
@@ -268,17 +264,17 @@ def wrap(method: Method, device: torch.device, world: int) -> nn.Module:
     return DistributedDataParallel(method, device_ids=ids, forward_sync_buffers=False)
 
 
-def open_loader(state: TrainingState, done: int, say: Say) -> BatchLoader:
-    """Return the loader of the remaining steps' batches, and keep whom they are drawn from."""
+def open_loader(state: TrainingState, done: int, notify: Notify) -> BatchLoader:
+    """Return the loader of the remaining steps' batches, and save who they are drawn from."""
     run = state.run
     training, plan = run.plan.training, run.plan
     sampler = open_sampler(
         run.index, state.method.views, plan.sampling, batch=training.batch, seed=training.seed
     )
     if state.rank == 0:
-        keep_trained_on(run, sampler)
+        save_trained_on(run, sampler)
         for note in sampler.notes:
-            say(note)
+            notify(note)
     return BatchLoader(
         run.store,
         run.index,
@@ -292,7 +288,7 @@ def open_loader(state: TrainingState, done: int, say: Say) -> BatchLoader:
     )
 
 
-def resume(state: TrainingState, say: Say) -> int:
+def resume(state: TrainingState, notify: Notify) -> int:
     """Load the newest whole checkpoint and return its step, 0 without one."""
     run = state.run
     loaded = load_checkpoint(
@@ -300,7 +296,7 @@ def resume(state: TrainingState, say: Say) -> int:
         method=state.method,
         method_name=run.plan.method,
         config_digest=run.config_digest,
-        say=say,
+        notify=notify,
     )
     if loaded is None:
         return 0
@@ -309,11 +305,11 @@ def resume(state: TrainingState, say: Say) -> int:
     state.scaler.load_state_dict(saved["scaler"])
     torch.set_rng_state(saved["rng"])
     if state.rank == 0:
-        say(f"run {run.name}: going on from step {step}")
+        notify(f"run {run.name}: going on from step {step}")
     return step
 
 
-def keep_checkpoint(state: TrainingState, step: int) -> None:
+def write_checkpoint(state: TrainingState, step: int) -> None:
     """Write the checkpoint of ``step``."""
     save_checkpoint(
         state.run.folder,
@@ -330,13 +326,13 @@ def keep_checkpoint(state: TrainingState, step: int) -> None:
     )
 
 
-def keep_earlier_encoder(state: TrainingState, step: int) -> None:
+def write_earlier_encoder(state: TrainingState, step: int) -> None:
     """Write the encoder of ``step``, unless only the last one is kept of this method."""
     if state.run.plan.method not in state.run.plan.training.last_encoder_only:
-        keep_encoder(state, step)
+        write_encoder(state, step)
 
 
-def keep_encoder(state: TrainingState, step: int) -> None:
+def write_encoder(state: TrainingState, step: int) -> None:
     """Write the encoder of ``step`` alone."""
     path = encoder_path(state.run.folder, step)
     encoder = state.method.encoder
@@ -344,7 +340,7 @@ def keep_encoder(state: TrainingState, step: int) -> None:
     save_encoder(path, encoder, about)
 
 
-def _say_on_stderr(text: str) -> None:
+def _print_on_stderr(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
@@ -379,7 +375,7 @@ def main() -> None:
     try:
         train_run(arguments.folder, device=arguments.device, stop=lambda: bool(asked))
     except TrainingStoppedError as error:
-        _say_on_stderr(str(error))
+        _print_on_stderr(str(error))
         os._exit(_STOPPED)  # torch's threads may wait for the other processes
     except Exception as error:
         # Among several processes, only our own errors are a reason: others follow from a death.

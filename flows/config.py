@@ -63,10 +63,6 @@ DataRoot = Annotated[
 AblationName = Literal["components", "span", "features"]
 
 
-class ConfigError(DeapsError):
-    """A setting, preset or configuration file that cannot be used; the message says why."""
-
-
 class DataSettings(SettingsSection):
     """Where each data set lies: a root by the name of a data set; without one it is not read.
 
@@ -136,13 +132,13 @@ class ExperimentSettings(SettingsSection):
         default_factory=dict
     )
     """Overrides that one method alone trains with, such as ``training.warmup=50``: what trials
-    chose. Ablations of DEAPS have those of DEAPS, and so has the ladder's BYOL."""
+    chose. Ablations of DEAPS have those of DEAPS, and so has the BYOL of the component ablation."""
 
     trials: dict[str, TrialSettings] = Field(default_factory=dict)
     """Choices to try on the inner folds alone, by name."""
 
     seeds: Annotated[tuple[int, ...] | None, Field(strict=False)] = None
-    """Seeds of the methods and of the ladder of components, a training each; by default that of
+    """Seeds of the methods and of the component ablation, a training each; by default that of
     ``training`` alone. The other ablations have the first one."""
 
     reference: MethodName = DEAPS.name
@@ -155,7 +151,7 @@ class ExperimentSettings(SettingsSection):
     """Compare with classical features, which take some four times as long as an encoder."""
 
     shipped: bool = False
-    """Compare with the encoder that comes with the package. A benchmark that tests somebody whom
+    """Compare with the encoder that comes with the package. A benchmark that tests somebody that
     it was trained on is refused."""
 
     @field_validator("seeds")
@@ -307,7 +303,7 @@ def load_settings(
 
     Raises
     ------
-    ConfigError
+    DeapsError
         If a preset, file, section, key or value is not known or not of its type.
     """
     merged: dict[str, Any] = {}
@@ -361,7 +357,7 @@ def _validated(values: Mapping[str, Any]) -> Settings:
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
-        raise ConfigError(_explain(error)) from None
+        raise DeapsError(_explain(error)) from None
 
 
 def _layer(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
@@ -395,9 +391,9 @@ def parse_override(text: str) -> dict[str, Any]:
     key, separator, value = text.partition("=")
     parts = key.strip().split(".")
     if not separator or not all(parts):
-        raise ConfigError(f"--set {text!r} is not section.key=value, e.g. store.root=/data/store")
+        raise DeapsError(f"--set {text!r} is not section.key=value, e.g. store.root=/data/store")
     if not value.strip():
-        raise ConfigError(f"--set {text!r} has no value; leave the setting out to have its default")
+        raise DeapsError(f"--set {text!r} has no value; leave the setting out to have its default")
     try:
         parsed: Any = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
@@ -418,7 +414,7 @@ def default_config() -> Path | None:
 def _read_preset(name: str) -> dict[str, Any]:
     path = PRESET_FOLDER / f"{name}.toml"
     if name not in preset_names():
-        raise ConfigError(f"no preset {name!r}{did_you_mean(name, preset_names())}")
+        raise DeapsError(f"no preset {name!r}{did_you_mean(name, preset_names())}")
     return _read_toml(path)
 
 
@@ -426,9 +422,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"cannot read configuration {path}: {error.strerror}") from None
+        raise DeapsError(f"cannot read configuration {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not TOML: {error}") from None
+        raise DeapsError(f"{path} is not TOML: {error}") from None
 
 
 def _merge(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:

@@ -217,10 +217,10 @@ def _as_yaml(deployment: Deployment) -> dict[str, Any]:
     return values
 
 
-Say = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
-def deploy(prefect_file: Path, *, say: Say) -> None:
+def deploy(prefect_file: Path, *, notify: Notify) -> None:
     """Make pools that are not there, apply ``prefect_file``, and make the automation.
 
     Running it again does no harm.
@@ -236,13 +236,13 @@ def deploy(prefect_file: Path, *, say: Say) -> None:
     if not prefect_file.is_file():
         raise DeapsError(f"no {prefect_file}; run it in the project folder, or name the file")
     for pool in sorted({deployment.pool for deployment in deployments()}):
-        _ensure_pool(pool, say=say)
+        _ensure_pool(pool, notify=notify)
     _apply(prefect_file)
     ensure_automation()
-    say(f"automation: {AUTOMATION}")
+    notify(f"automation: {AUTOMATION}")
 
 
-def _ensure_pool(name: str, *, say: Say) -> None:
+def _ensure_pool(name: str, *, notify: Notify) -> None:
     """Make a pool for processes unless it is there; warn of a limit that would block trainings.
 
     A limit belongs to workers (``--limit 1``): one of the pool would let a single machine work.
@@ -257,9 +257,9 @@ def _ensure_pool(name: str, *, say: Say) -> None:
         except ObjectNotFound:
             client.create_work_pool(WorkPoolCreate(name=name, type="process"))
             limit = None
-    say(f"work pool: {name}")
+    notify(f"work pool: {name}")
     if limit is not None:
-        say(
+        notify(
             f"warning: the pool {name} has a limit of {limit} runs, however many workers it has; "
             f"remove it with: prefect work-pool clear-concurrency-limit {name}"
         )

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from flows.runtime.progress import StageProgress
 
 
-Say = Callable[[str], None]
+Notify = Callable[[str], None]
 _SUFFIX = ".embeddings.parquet"
 
 
@@ -89,7 +89,7 @@ def embed_source(
     *,
     keep_rejected: bool = False,
     plot: bool = False,
-    say: Say = lambda text: None,
+    notify: Notify = lambda text: None,
 ) -> Embedded:
     """Write the representations of ``source``: a data set's name, a file, a record or a folder.
 
@@ -102,7 +102,7 @@ def embed_source(
     keep_rejected
         Write windows that the gate rejects, too.
     plot
-        Draw each recording as PNG and SVG beside ``out``.
+        Draw each recording as PNG and SVG next to ``out``.
     say
         Takes sentences on what is being done.
     """
@@ -111,7 +111,7 @@ def embed_source(
         if plot:
             raise DeapsError("--plot draws files; for a recording of the store: deaps show NAME")
         return _embed_dataset(
-            settings, source, _chosen(encoder), out, keep_rejected=keep_rejected, say=say
+            settings, source, _chosen(encoder), out, keep_rejected=keep_rejected, notify=notify
         )
     if not Path(source).exists() and not list(Path(source).parent.glob(f"{Path(source).name}.*")):
         raise DeapsError(f"{source} is neither a file nor one of {', '.join(sorted(DATASETS))}")
@@ -122,7 +122,7 @@ def embed_source(
         out,
         keep_rejected=keep_rejected,
         plot=plot,
-        say=say,
+        notify=notify,
     )
 
 
@@ -155,18 +155,18 @@ def _about(
 
 
 def _load(
-    settings: Settings, encoder: _ChosenEncoder, about: AboutEmbeddings, say: Say
+    settings: Settings, encoder: _ChosenEncoder, about: AboutEmbeddings, notify: Notify
 ) -> _LoadedEncoder:
-    say(f"loading encoder {encoder.name} ...")
+    notify(f"loading encoder {encoder.name} ...")
     if about.trained["synthetic"]:
-        say("it was trained on synthetic data: its representations say nothing about people")
+        notify("it was trained on synthetic data: its representations say nothing about people")
     from deaps.models.contract import listed_leads
     from deaps.models.encoder_file import load_encoder, normalisation_of, read_contract
     from deaps.training.device import choose_device
 
     contract = read_contract(encoder.file)
     if contract and contract.channels:
-        say(f"it was trained on these leads: {listed_leads(contract.channels)}")
+        notify(f"it was trained on these leads: {listed_leads(contract.channels)}")
     device = choose_device(settings.execution.device)
     return _LoadedEncoder(load_encoder(encoder.file), device, normalisation_of(encoder.file))
 
@@ -178,7 +178,7 @@ def _embed_dataset(
     out: Path,
     *,
     keep_rejected: bool,
-    say: Say,
+    notify: Notify,
 ) -> Embedded:
     from deaps.models.encoder_file import require_chain_of_store
 
@@ -191,7 +191,7 @@ def _embed_dataset(
         chains = read_chains(index, of_dataset, dataset=dataset)
     made_with = chains[0].settings if chains else {}
     about = _about(dataset, encoder, made_with, snapshot.snapshot_id)
-    loaded = _load(settings, encoder, about, say)
+    loaded = _load(settings, encoder, about, notify)
     from deaps.embed import embed_dataset
 
     with _progress(f"embedding {dataset}: windows") as bar:
@@ -223,7 +223,7 @@ def _embed_files(
     *,
     keep_rejected: bool,
     plot: bool,
-    say: Say,
+    notify: Notify,
 ) -> Embedded:
     from deaps.models.encoder_file import require_chain
 
@@ -238,12 +238,12 @@ def _embed_files(
             "deaps embed folder, or use an encoder of another store.normalise"
         )
     done = Embedded(out)
-    say(f"reading {found[0].name} ..." if len(found) == 1 else f"{len(found):,} recordings")
+    notify(f"reading {found[0].name} ..." if len(found) == 1 else f"{len(found):,} recordings")
     readable = _readable(settings, root, found, done.skipped)
     first = next(readable, None)
     if first is None:
         raise DeapsError("\n".join(["no recording could be read:", *done.skipped]))
-    loaded = _load(settings, encoder, about, say)
+    loaded = _load(settings, encoder, about, notify)
     bar = _progress("embedding: recordings" if len(found) > 1 else "embedding: windows", len(found))
     with writing_embeddings(out, about) as writer, bar:
         for recording, raw, processed in chain((first,), readable):

@@ -20,7 +20,7 @@ from deaps.evaluation.outcomes import (
     with_figures,
 )
 from deaps.evaluation.representations import first_seeds, representation_records, with_joined
-from deaps.report.figure_data import ExhibitMaker
+from deaps.report.figure_data import FigureDataMaker
 from deaps.report.training import gradual_uses
 from deaps.training.device import choose_device
 from flows.config import Settings
@@ -29,8 +29,8 @@ from flows.experiment.jobs import WindowSource, fill_files, run_folds
 from flows.experiment.provenance import Stopwatch, provenance
 from flows.experiment.state import (
     ExperimentState,
-    keep_evaluation,
     load_state,
+    save_evaluation,
     with_change,
     write_page,
 )
@@ -57,7 +57,7 @@ def evaluate(context: RunContext) -> Path:
     state.require_runs()
     if not state.evaluated:
         evaluation = measure(state, context)
-        keep_evaluation(with_change(evaluation, context.settings.store.root), state.folder)
+        save_evaluation(with_change(evaluation, context.settings.store.root), state.folder)
         log = EventLog(context.settings.store.root)
         log_publication(log, republish(context.settings.store.root), stage="evaluate")
     return state.folder
@@ -129,7 +129,7 @@ def figures(
     by_benchmark = scorer.figures(plans, answers)
     benchmarks = with_figures(described, by_benchmark, scorer, answers)
     few_labels = scorer.few_labels(plans, answers)
-    exhibits = ExhibitMaker(
+    figure_data = FigureDataMaker(
         index,
         WindowStore(settings.store.root, normalise=settings.store.normalise),
         plans,
@@ -154,17 +154,17 @@ def figures(
         ranks=ranks(by_benchmark, experiment.methods()),
         ablations=trained_ablations(experiment.ablations, state.first_runs),
         trials=trial_records(experiment, benchmarks),
-        pca=exhibits.pca,
-        evolution=exhibits.evolution,
-        training=exhibits.training,
+        pca=figure_data.pca,
+        evolution=figure_data.evolution,
+        training=figure_data.training,
         gradual=tuple(gradual_uses(state.finished)),
-        quality=exhibits.quality,
-        strips=exhibits.strips,
-        quality_examples=exhibits.quality_examples,
-        map=exhibits.map,
-        nights=exhibits.nights,
-        quality_grades=exhibits.quality_grades,
-        absent=exhibits.absent + state.missing,
+        quality=figure_data.quality,
+        strips=figure_data.strips,
+        quality_examples=figure_data.quality_examples,
+        map=figure_data.map,
+        nights=figure_data.nights,
+        quality_grades=figure_data.quality_grades,
+        absent=figure_data.absent + state.missing,
         provenance=_provenance(inputs, index, (), ""),
     )
 

@@ -50,7 +50,7 @@ class FirstLook:
     without_header: list[str]
     """Files that look like signals, but have no header that names them."""
     renamed: list[str]
-    """Those of them beside which a header of their own name names another file."""
+    """Those of them whose header of the same name names another file."""
     table: Path
     table_written: bool
     guessed: dict[str, int]

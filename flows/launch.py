@@ -28,7 +28,7 @@ from flows.experiment.jobs import address_of
 from flows.experiment.state import load_state
 from flows.monitoring.event_log import EventLog, log_publication, training_facts
 from flows.monitoring.status import curve_page, last_row
-from flows.runtime.console import say
+from flows.runtime.console import notify
 from flows.runtime.dask_pool import warn_of_locks
 from flows.runtime.gpu_pool import PoolError, PoolJob, live_workers, own_pool, pool_of, run_in_pool
 from flows.runtime.prefect_glue import (
@@ -130,7 +130,7 @@ def embed_runs(context: RunContext) -> None:
     ]
     patience_s = settings.execution.pool_patience_s
     for name, why in run_in_pool(EMBED_DEPLOYMENT, pool, jobs, patience_s=patience_s).items():
-        say(f"{name} failed in the pool ({why}); the evaluation does it here")
+        notify(f"{name} failed in the pool ({why}); the evaluation does it here")
 
 
 def _all_exist(paths: Sequence[Path]) -> bool:
@@ -201,9 +201,9 @@ def _alone(run: Run, execution: ExecutionSettings) -> Iterator[None]:
     if execution.nodes > 1:
         yield
         return
-    with training_lock(run.folder, say_waiting=say):
+    with training_lock(run.folder, on_wait=notify):
         if execution.cluster != "slurm":
-            wait_for_steps(run.folder, say_waiting=say)
+            wait_for_steps(run.folder, on_wait=notify)
         yield
 
 
@@ -234,7 +234,7 @@ def _train_in_this_process(run: Run, device: str, progress: StageProgress) -> No
 
     with stopping_after_a_step() as signals:
         try:
-            train(run.folder, device=device, progress=report, say=say, stop=signals.asked)
+            train(run.folder, device=device, progress=report, notify=notify, stop=signals.asked)
         except TrainingStoppedError as error:
             progress.stop()
             signals.deliver(str(error))

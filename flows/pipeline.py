@@ -28,7 +28,7 @@ def run_pipeline(context: RunContext) -> Path:
 
     Raises
     ------
-    IncompleteExperimentError
+    DeapsError
         If trainings failed, when the report of the others is written.
     """
     if context.parameters.preset == DEMO_PRESET:
@@ -45,7 +45,7 @@ def train_and_report(context: RunContext, watch: Stopwatch | None = None) -> Pat
 
     Raises
     ------
-    IncompleteExperimentError
+    DeapsError
         If trainings failed, when the report of the others is written.
     """
     watch = watch or Stopwatch()

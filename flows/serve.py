@@ -45,14 +45,14 @@ _STOP_S = 15
 _PORT_S = 5
 """How long the server of a killed owner may take to end."""
 
-Say = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 def serve(
     refresh: RefreshSettings,
     *,
     port: int,
-    say: Say,
+    notify: Notify,
     store: Path,
     reports_port: int,
     parameters: Mapping[str, str] | None = None,
@@ -65,17 +65,17 @@ def serve(
 
     Raises
     ------
-    ServeRunsError
+    DeapsError
         If another one runs in this folder.
     """
     # A terminal that is closed ends us as SIGTERM does, not without cleaning up.
     signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     with (
         registered_serve(),
-        _server(port, say),
+        _server(port, notify),
         serving_reports(store, reports_port) as reports,
     ):
-        say(f"reports: {reports}")
+        notify(f"reports: {reports}")
         from prefect import serve as serve_prefect
 
         from flows.deployments import deployments
@@ -83,7 +83,7 @@ def serve(
         offered = []
         for deployment in deployments():
             offered.append(_to_prefect(deployment, refresh, parameters or {}))
-            say(f"offering {deployment.full_name}")
+            notify(f"offering {deployment.full_name}")
         ensure_automation()
         # Prefect's own handler of SIGTERM forgets to await this.
         warnings.filterwarnings("ignore", "coroutine 'Runner.astop' was never", RuntimeWarning)
@@ -107,13 +107,13 @@ def _to_prefect(
 
 
 @contextmanager
-def _server(port: int, say: Say) -> Iterator[None]:
-    """Run a Prefect server beside, unless one is named already."""
+def _server(port: int, notify: Notify) -> Iterator[None]:
+    """Run a Prefect server in a process, unless one is named already."""
     from prefect.context import refresh_global_settings_context
 
     if url := named_server():
         require_server()
-        say(f"using the Prefect server at {url}")
+        notify(f"using the Prefect server at {url}")
         yield
         return
     port = port if _becomes_free(port) else _free_port()
@@ -138,7 +138,7 @@ def _server(port: int, say: Say) -> Iterator[None]:
         refresh_global_settings_context()
         publish_server(address, password)
         where = SERVER_AUTH_VARIABLE if set_by_user else password_file()
-        say(f"Prefect's pages: {address} (the password is in {where})")
+        notify(f"Prefect's pages: {address} (the password is in {where})")
         yield
     finally:
         for name in (URL_VARIABLE, AUTH_VARIABLE):

@@ -15,10 +15,6 @@ from flows.runtime.run_context import RunContext
 from storage.errors import DeapsError
 
 
-class IncompleteExperimentError(DeapsError):
-    """Some trainings failed; the report is of the others."""
-
-
 def train_methods(context: RunContext, methods: Sequence[str] = ()) -> list[str]:
     """Train methods, DEAPS by default, with every seed; return the runs' names.
 
@@ -43,7 +39,7 @@ def train_experiment(context: RunContext) -> dict[str, str]:
 
     Raises
     ------
-    NoSuchPartError
+    DeapsError
         If settings name a part of a data set that is not there, before anything is trained.
     """
     settings, failures = context.settings, dict[str, str]()
@@ -66,11 +62,9 @@ def unfinished_runs(settings: Settings) -> list[Run]:
 
 
 def raise_failures(failures: dict[str, str], addition: str = "") -> None:
-    """Raise IncompleteExperimentError if trainings failed, with the reason of each."""
+    """Raise DeapsError if trainings failed, with the reason of each."""
     if not failures:
         return
     reasons = "; ".join(f"{run}: {why}" for run, why in sorted(failures.items()))
     count = "1 training" if len(failures) == 1 else f"{len(failures)} trainings"
-    raise IncompleteExperimentError(
-        f"{count} failed ({reasons}). Run it again: it goes on from there.{addition}"
-    )
+    raise DeapsError(f"{count} failed ({reasons}). Run it again: it goes on from there.{addition}")

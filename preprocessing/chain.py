@@ -1,6 +1,6 @@
 """The chain: from a recording's lead to clean 10 s windows at 100 Hz, upright and normalised.
 
-``process`` tells the order: find what no window may hold, resample, filter, turn upright, cut.
+``process`` has the order: find what no window may hold, resample, filter, turn upright, cut.
 """
 
 from __future__ import annotations

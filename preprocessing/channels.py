@@ -38,7 +38,7 @@ _BESIDE_ECG = frozenset({
     "L", "R", "LA", "RA", "LL", "RL", "REF", "CHEST", "CH", "CHAN", "CHANNEL", "V", "LEFT", "RIGHT",
     "RAW", "MOD", "HOLTER", "BIPOLAR",
 })  # fmt: skip
-"""Words that may stand beside ECG; with any other, such as HR or RESP, it is another signal."""
+"""Words that may stand with ECG; with any other, such as HR or RESP, it is another signal."""
 
 _SHOWN = 6
 """Labels that a reason names."""

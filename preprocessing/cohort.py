@@ -28,13 +28,13 @@ _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _BYTES_PER_BYTE = 8
 """Memory for each byte of a table: its text, and what the csv module makes of it."""
 _BYTES_PER_ROW, _BYTES_PER_FIELD = 400, 60
-"""Memory for each row beside that: 637 bytes were measured with four columns, 533 with five."""
+"""Memory for each row in addition: 637 bytes were measured with four columns, 533 with five."""
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _IDENTIFYING = re.compile(
     r"pptid|name|birth|dob|date|address|street|zip|postal|phone|email|mail|ssn|mrn|passport|"
     r"comment|remark|note|text"
 )
-"""Parts of names of columns that could tell who somebody is, or that hold free text."""
+"""Parts of names of columns that could identify somebody, or that hold free text."""
 _CODE = re.compile(r"[\w.+<>=-]{1,24}")
 _TAKEN = ("dataset", "subject", "visit")
 SubjectVisit = tuple[str, int]
@@ -288,23 +288,19 @@ def _guess_encoding(data: bytes) -> str:
     return "utf-8"
 
 
-class SubjectColumnError(DeapsError):
-    """A column that may not, or cannot, become a column of the table ``subjects``."""
-
-
 def check_column_name(name: str) -> None:
-    """Raise SubjectColumnError if a column could identify people or cannot be one of SQL's."""
+    """Raise DeapsError if a column could identify people or cannot be one of SQL's."""
     if not _PLAIN_NAME.fullmatch(name):
-        raise SubjectColumnError(
+        raise DeapsError(
             f"cohort.columns has {name!r}; expected a variable's name in lower case: letters, "
             "digits and _"
         )
     if name in _TAKEN:
-        raise SubjectColumnError(
+        raise DeapsError(
             f"cohort.columns has {name!r}, which the table subjects has already; leave it out"
         )
     if match := _IDENTIFYING.search(name):
-        raise SubjectColumnError(
+        raise DeapsError(
             f"cohort.columns has {name!r}: a column with {match.group()!r} in its name may "
             "identify people or hold free text, and is never copied; leave it out"
         )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from preprocessing.datasets import DATASETS, NotFetchableError
+from preprocessing.datasets import DATASETS
+from storage.errors import DeapsError
 
-__all__ = ["NotFetchableError", "fetch"]
+__all__ = ["DeapsError", "fetch"]
 
 
 def fetch(name: str, folder: Path) -> None:
@@ -14,9 +15,9 @@ def fetch(name: str, folder: Path) -> None:
 
     Raises
     ------
-    NotFetchableError
+    DeapsError
         For names that no data set has, and for data sets that cannot be downloaded from here.
     """
     if name not in DATASETS:
-        raise NotFetchableError(f"no data set {name!r}; possible: {', '.join(DATASETS)}")
+        raise DeapsError(f"no data set {name!r}; possible: {', '.join(DATASETS)}")
     DATASETS[name].fetch(folder)

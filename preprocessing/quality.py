@@ -162,7 +162,7 @@ def _qsqi(
 
 
 def _scores(measured: _Measured, qsqi: NDArray[np.float64] | None) -> QualityScores:
-    """Classes beside the indices, in the types that are stored."""
+    """Return classes and indices, in the types that are stored."""
     grades = measured.grades()
     n = len(measured.psqi)
     hr_mean, hr_sd = mean_rate(measured.beats, n)

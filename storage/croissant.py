@@ -58,7 +58,7 @@ _CONTEXT = {
 def write_croissant(
     root: Path | str, *, labels: Mapping[str, str] | None = None, out: Path | None = None
 ) -> Path:
-    """Write the metadata of a store's published index, by default beside it; return the file.
+    """Write the metadata of a store's published index, by default next to it; return the file.
 
     Parameters
     ----------

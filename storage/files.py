@@ -58,12 +58,12 @@ def index_path(root: Path) -> Path:
 
 
 def index_digest_path(index: Path) -> Path:
-    """Return the file beside an index that holds its SHA-256."""
+    """Return the file next to an index that holds its SHA-256."""
     return index.with_name(index.name + DIGEST_SUFFIX)
 
 
 def index_wal_path(index: Path) -> Path:
-    """Return the file beside an index in which DuckDB logs what a writer changes."""
+    """Return the file next to an index in which DuckDB logs what a writer changes."""
     return index.with_name(index.name + WAL_SUFFIX)
 
 
@@ -115,7 +115,7 @@ def is_temporary(path: Path) -> bool:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, mode: int | None = None, fsync_folder: bool = True) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``, and rename it to ``path`` at the end.
+    """Yield a temporary path next to ``path``, and rename it to ``path`` at the end.
 
     ``mode`` takes permissions away and gives none.
 
@@ -143,7 +143,7 @@ def replacing(path: Path, *, mode: int | None = None, fsync_folder: bool = True)
 
 
 def require_writable(path: Path) -> None:
-    """Raise OSError if no file can be made beside ``path``: before hours of work, not after."""
+    """Raise OSError if no file can be made next to ``path``: before hours of work, not after."""
     with contextlib.suppress(FileExistsError):
         path.parent.mkdir(parents=True, exist_ok=True)
     probe = path.with_name(f".{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
@@ -236,10 +236,6 @@ def is_as_published(index: Path, *, content: Path | None = None) -> bool:
     return True
 
 
-class OtherStoreError(DeapsError):
-    """The store that is meant is not the one that this machine sees."""
-
-
 def store_id(root: Path) -> str:
     """Return the id of a store; it is made at the first call, and never changes."""
     path = root / STORE_ID_NAME
@@ -270,7 +266,7 @@ def find_store(wanted: str, *roots: Path) -> Path:
 
     Raises
     ------
-    OtherStoreError
+    DeapsError
         If none is.
     """
     for root in roots:
@@ -279,7 +275,7 @@ def find_store(wanted: str, *roots: Path) -> Path:
     seen = "; ".join(
         f"{root}: {read_store_id(root) or 'no store'}" for root in dict.fromkeys(roots)
     )
-    raise OtherStoreError(
+    raise DeapsError(
         f"this machine does not see the store {wanted} ({seen}); mount it here, at the same path "
         "or where store.root says"
     )

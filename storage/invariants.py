@@ -168,8 +168,8 @@ def identities_written(store: Path, words: dict[str, set[str]]) -> Iterator[Find
     """
     wanted = {word: path for path, found in words.items() for word in found}
     for where, text in written_texts(store):
-        said = set(re.findall(r"[^\W_]{5,}", text.lower()))
-        for word in sorted(said & wanted.keys()):
+        in_text = set(re.findall(r"[^\W_]{5,}", text.lower()))
+        for word in sorted(in_text & wanted.keys()):
             message = f"says a word of the identity fields of {wanted[word]}"
             yield Finding("I12", where, message)
 

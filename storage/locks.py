@@ -20,10 +20,6 @@ _MOUNTS = Path("/proc/self/mountinfo")
 _NETWORK = ("nfs", "nfs4", "lustre", "cifs", "smb3", "9p", "fuse.sshfs", "ceph", "beegfs")
 
 
-class StoreBusyError(DeapsError):
-    """Another process writes to the store."""
-
-
 @contextlib.contextmanager
 def publisher_lock(root: Path) -> Iterator[None]:
     """Be the only publisher of a store; wait for the one before."""
@@ -33,24 +29,22 @@ def publisher_lock(root: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def writer_lock(
-    root: Path, *, say_waiting: Callable[[str], None] = lambda _: None
-) -> Iterator[None]:
+def writer_lock(root: Path, *, on_wait: Callable[[str], None] = lambda _: None) -> Iterator[None]:
     """Be the only process that brings a store up to date, from scan to publication.
 
     Two at a time would each publish without the other's recordings, and ``deaps gc`` would
-    remove files that no index names yet. ``say_waiting`` is called once if this process waits.
+    remove files that no index names yet. ``on_wait`` is called once if this process waits.
     """
-    with _exclusive_lock(root, WRITERS_LOCK_NAME, say_waiting):
+    with _exclusive_lock(root, WRITERS_LOCK_NAME, on_wait):
         yield
 
 
 @contextlib.contextmanager
 def training_lock(
-    folder: Path, *, say_waiting: Callable[[str], None] = lambda _: None
+    folder: Path, *, on_wait: Callable[[str], None] = lambda _: None
 ) -> Iterator[None]:
     """Be the only process that trains the run in ``folder``: two would lose each other's steps."""
-    with _exclusive_lock(folder, TRAINER_LOCK_NAME, say_waiting):
+    with _exclusive_lock(folder, TRAINER_LOCK_NAME, on_wait):
         yield
 
 
@@ -62,23 +56,21 @@ def steps_lock(folder: Path) -> Iterator[None]:
 
     Raises
     ------
-    StoreBusyError
+    DeapsError
         If another process takes steps of that run, and goes on.
     """
     deadline = time.monotonic() + _LAST_STEPS_S
     with (folder / STEPS_LOCK_NAME).open("a") as stream:
         while not _is_locked(stream):
             if time.monotonic() > deadline:
-                raise StoreBusyError(
-                    f"another process trains {folder}; try again when it has ended"
-                )
+                raise DeapsError(f"another process trains {folder}; try again when it has ended")
             time.sleep(0.1)
         yield
 
 
-def wait_for_steps(folder: Path, *, say_waiting: Callable[[str], None] = lambda _: None) -> None:
+def wait_for_steps(folder: Path, *, on_wait: Callable[[str], None] = lambda _: None) -> None:
     """Wait until no process takes steps of the run in ``folder``: see `steps_lock`."""
-    with _exclusive_lock(folder, STEPS_LOCK_NAME, say_waiting):
+    with _exclusive_lock(folder, STEPS_LOCK_NAME, on_wait):
         pass
 
 
@@ -92,12 +84,12 @@ def _is_locked(stream: TextIO) -> bool:
 
 
 @contextlib.contextmanager
-def _exclusive_lock(folder: Path, name: str, say_waiting: Callable[[str], None]) -> Iterator[None]:
-    """Hold the lock ``name`` in ``folder``; call ``say_waiting`` once if another process has it."""
+def _exclusive_lock(folder: Path, name: str, on_wait: Callable[[str], None]) -> Iterator[None]:
+    """Hold the lock ``name`` in ``folder``; call ``on_wait`` once if another process has it."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / name).open("a") as stream:
         if not _is_locked(stream):
-            say_waiting(f"another run is working on {folder}; waiting for it to end")
+            on_wait(f"another run is working on {folder}; waiting for it to end")
             fcntl.flock(stream, fcntl.LOCK_EX)
         yield
 
@@ -108,13 +100,13 @@ def no_writer(root: Path) -> Iterator[None]:
 
     Raises
     ------
-    StoreBusyError
+    DeapsError
         If a process writes window files now.
     """
     with (root / WRITERS_LOCK_NAME).open("a") as stream:
         if not _is_locked(stream):
             message = f"another process writes window files to {root}; try again when it has ended"
-            raise StoreBusyError(message)
+            raise DeapsError(message)
         yield
 
 
@@ -139,7 +131,7 @@ def lock_problem(path: Path, mounts: Iterable[str] | None = None) -> str | None:
     if reason := _reason(mount):
         return (
             f"locks on {mount.point} ({mount.kind}) do not reach other machines: {reason}. Let one "
-            "machine at a time work on this store, or mount it anew"
+            "machine at a time work on this store, or mount it again"
         )
     return None
 

@@ -226,7 +226,7 @@ def remove_unused_files(
     ------
     storage.snapshot.IndexMissingError, storage.snapshot.IndexVersionError
         If no index is published, or a run's index cannot be read; nothing is removed then.
-    storage.locks.StoreBusyError
+    storage.locks.DeapsError
         If another process writes window files, which no index names yet.
     """
     store = Path(root)

@@ -5,20 +5,17 @@ from __future__ import annotations
 import gc
 import hashlib
 import platform
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
 
 from storage.errors import DeapsError
 
 _OURS = ("storage", "preprocessing", "deaps", "flows")
-
-
-class MissingExtraError(DeapsError):
-    """An optional package is not installed."""
 
 
 def installed_versions(packages: Iterable[str]) -> dict[str, str]:
@@ -53,13 +50,31 @@ def require_extra(extra: str, *packages: str) -> None:
 
     Raises
     ------
-    MissingExtraError
+    DeapsError
         If one is not; the message is the command that installs it.
     """
     if missing := [package for package in packages if not has_package(package)]:
-        raise MissingExtraError(
-            f"{', '.join(missing)} is not installed; run pip install 'deaps[{extra}]'"
-        )
+        raise DeapsError(f"{', '.join(missing)} is not installed; run pip install 'deaps[{extra}]'")
+
+
+_DISTRIBUTIONS = {"dask_jobqueue": "dask-jobqueue", "sklearn": "scikit-learn", "yaml": "pyyaml"}
+"""Packages that are installed under another name than they are imported by."""
+
+
+def extra_with(module: str) -> str | None:
+    """Return the smallest extra of ours that installs a module, None if none does."""
+    package = module.partition(".")[0]
+    wanted = _DISTRIBUTIONS.get(package, package)
+    extras: dict[str, list[str]] = {}
+    with suppress(PackageNotFoundError):
+        for line in requires("deaps") or ():
+            name, _, condition = line.partition(";")
+            if extra := re.search(r"extra == ['\"](\w+)['\"]", condition):
+                extras.setdefault(extra[1], []).append(
+                    re.split(r"[^\w.-]", name.strip())[0].lower()
+                )
+    found = [extra for extra, names in extras.items() if wanted in names]
+    return min(found, key=lambda extra: len(extras[extra]), default=None)
 
 
 @contextmanager

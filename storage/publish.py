@@ -1,6 +1,6 @@
 """The publisher: the only door to the index.
 
-A new index is built beside the old one, checked, and renamed over it. Readers see the old
+A new index is built next to the old one, checked, and renamed over it. Readers see the old
 snapshot or the new one, and never wait.
 """
 
@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from storage.errors import DeapsError
 from storage.files import (
     file_sha256,
     index_path,
@@ -24,7 +25,6 @@ from storage.files import (
 )
 from storage.index.build import (
     IndexContent,
-    PublicationError,
     check_index,
     check_rows,
     collect_runs_and_results,
@@ -90,7 +90,7 @@ def publish(
 
     Raises
     ------
-    storage.index.build.PublicationError
+    storage.index.build.DeapsError
         If recordings and window files disagree, a window file is damaged or the disk is full.
         The published index stays.
     """
@@ -193,10 +193,10 @@ def _write(
                 check_index(connection)
                 connection.execute("CHECKPOINT")
         except duckdb.Error as error:
-            raise PublicationError(_not_written(store, str(error))) from error
+            raise DeapsError(_not_written(store, str(error))) from error
         wal = index_wal_path(temporary)
         if wal.exists():
-            raise PublicationError(_not_written(store, f"DuckDB left {wal}"))
+            raise DeapsError(_not_written(store, f"DuckDB left {wal}"))
         digest = file_sha256(temporary)
         write_digests(index_path(store), [*published_digests(index_path(store))[-1:], digest])
     write_digests(index_path(store), [digest])
@@ -204,7 +204,7 @@ def _write(
 
 
 def _remove_stale_log(store: Path) -> None:
-    """Remove the log that somebody's killed writer left beside the index.
+    """Remove the log that somebody's killed writer left next to the index.
 
     DuckDB would refuse to open any index with it. A published index is complete without.
     """

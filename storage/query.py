@@ -70,10 +70,6 @@ _LAST_WORDS_S = 0.5
 _EXPLAIN = re.compile(r"\s*EXPLAIN\s+(ANALYZE\s+)?", re.IGNORECASE)
 
 
-class QueryError(DeapsError):
-    """A statement that `run_query` refuses, or that DuckDB cannot run."""
-
-
 def run_query(
     root: Path | str,
     sql: str,
@@ -105,7 +101,7 @@ def run_query(
 
     Raises
     ------
-    QueryError
+    DeapsError
         If the statement is refused, fails, or needs more time or memory.
     """
     connection = open_index(root)
@@ -156,12 +152,12 @@ def _result(outcome: Future[pa.Table], seconds: float) -> pa.Table:
             f"the statement took more than {seconds:g} s and was stopped; ask for less, or raise "
             "store.query_seconds"
         )
-        raise QueryError(message) from None
+        raise DeapsError(message) from None
     except duckdb.OutOfMemoryException:
         message = "the statement needs more memory than store.query_megabytes; ask for less"
-        raise QueryError(message) from None
+        raise DeapsError(message) from None
     except duckdb.Error as error:
-        raise QueryError(str(error)) from None
+        raise DeapsError(str(error)) from None
 
 
 def _collect(relation: DuckDBPyRelation, megabytes: float) -> pa.Table:
@@ -173,7 +169,7 @@ def _collect(relation: DuckDBPyRelation, megabytes: float) -> pa.Table:
     for batch in reader:
         n_bytes += batch.nbytes
         if n_bytes > megabytes * 1e6:
-            raise QueryError(
+            raise DeapsError(
                 f"the result has more than {megabytes:g} MB; ask for fewer rows or columns, or "
                 "raise store.query_megabytes"
             )
@@ -184,7 +180,7 @@ def _collect(relation: DuckDBPyRelation, megabytes: float) -> pa.Table:
 def question(name: str) -> str:
     """Return the SQL of one of the `QUESTIONS`."""
     if name not in QUESTIONS:
-        raise QueryError(f"no question {name!r}; there are {', '.join(QUESTIONS)}")
+        raise DeapsError(f"no question {name!r}; there are {', '.join(QUESTIONS)}")
     return QUESTIONS[name]
 
 
@@ -208,7 +204,7 @@ def _check_statement(connection: DuckDBPyConnection, sql: str) -> None:
     if inner != ["SELECT"]:
         given = " of ".join(["EXPLAIN", *inner] if explained else [", ".join(kinds) or "nothing"])
         message = f"the statement is {given}; allowed is one SELECT, or one EXPLAIN of a SELECT"
-        raise QueryError(message)
+        raise DeapsError(message)
 
 
 def _kinds(connection: DuckDBPyConnection, sql: str) -> list[str]:

@@ -157,7 +157,7 @@ def _check_digest(path: Path) -> None:
 def _attach(connection: DuckDBPyConnection, path: Path) -> None:
     """Attach an index, or a copy of it while somebody else has it open for writing.
 
-    A writer's lock keeps readers out, and the log that a killed writer leaves beside the index
+    A writer's lock keeps readers out, and the log that a killed writer leaves next to the index
     belongs to no index that was ever published. A copy has neither.
     """
     import duckdb

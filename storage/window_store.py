@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _BLOCK = 1024
-"""Windows gathered at a time: 2 MB of float16 beside a result of any size."""
+"""Windows gathered at a time: 2 MB of float16 next to a result of any size."""
 _PART = 128
 """Windows converted at a time: few enough for the processor's cache."""
 

@@ -44,7 +44,7 @@ VERSION_KEY = b"deaps.schema_version"
 QUALITIES = [str(quality) for quality in Quality]
 
 WindowColumns = Mapping[str, Sequence[Any] | NDArray[Any]]
-"""What is known of the n windows of a recording beside their samples: arrays (n,) by column.
+"""What is known of the n windows of a recording besides their samples: arrays (n,) by column.
 
 The columns are those of ``windows`` whose origin is ``file`` (``sql/tables.sql``), without ``row``.
 Qualities are positions in `Quality`, -1 where one was not computed. NaN among numbers and None

@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 
 _TOLERANCE = 1e-9
+_TIMES = ("windows_per_s", "waiting_share", "step_s")
+"""Measurements of time, which differ from run to run."""
 
 
 def main() -> None:
@@ -34,6 +36,10 @@ def main() -> None:
         print(f"{len(now):,} numbers and names: {options.file}")
         return
     before = json.loads(options.file.read_text())
+    before, now = (
+        {name: value for name, value in each.items() if not set(_TIMES) & set(name.split("/"))}
+        for each in (before, now)
+    )
     differing = sorted(name for name in before | now if not _equal(before.get(name), now.get(name)))
     for name in differing[:40]:
         print(f"{name}: {before.get(name)} became {now.get(name)}")

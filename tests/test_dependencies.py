@@ -14,7 +14,7 @@ import pytest
 
 from deaps.models.export import export_onnx
 from storage import packages
-from storage.packages import MissingExtraError
+from storage.errors import DeapsError
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -64,6 +64,24 @@ def test_every_import_is_declared(folder: str) -> None:
 
 def test_an_absent_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "has_package", lambda name: name != "onnxruntime")
-    with pytest.raises(MissingExtraError, match=r"onnxruntime .* pip install 'deaps\[onnx\]'"):
+    with pytest.raises(DeapsError, match=r"onnxruntime .* pip install 'deaps\[onnx\]'"):
         export_onnx(None, tmp_path / "encoder.onnx")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "extra"),
+    [
+        ("prefect.client.orchestration", "pipeline"), ("distributed", "pipeline"),
+        ("yaml", "pipeline"), ("sklearn.svm", "benchmarks"), ("matplotlib", "report"),
+        ("wfdb", "formats"), ("mne", "formats"), ("numpy", None), ("nothing_of_ours", None),
+    ],
+)  # fmt: skip
+def test_the_smallest_extra_with_a_module_is_known(module: str, extra: str | None) -> None:
+    assert packages.extra_with(module) == extra
+
+
+def test_all_has_every_extra_that_a_command_of_a_laptop_needs() -> None:
+    extras = PROJECT["optional-dependencies"]
+    (everything,) = extras["all"]
+    assert everything == "deaps[benchmarks,formats,pipeline,report]"

@@ -8,7 +8,10 @@ import sys
 import venv
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
+
+from tests.edf_files import beats, write_edf
 
 ROOT = Path(__file__).parents[1]
 
@@ -38,9 +41,8 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(2400)
-def test_the_wheel_runs_the_demo_in_an_empty_environment(tmp_path: Path) -> None:
+def install(tmp_path: Path, extras: str = "") -> tuple[Path, Path]:
+    """Build the wheel and install it in an empty environment; return that and another folder."""
     run(
         *(sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation"),
         *("--wheel-dir", tmp_path, ROOT),
@@ -50,8 +52,37 @@ def test_the_wheel_runs_the_demo_in_an_empty_environment(tmp_path: Path) -> None
     environment, folder = tmp_path / "venv", tmp_path / "elsewhere"
     venv.create(environment, with_pip=True)
     folder.mkdir()
-    constraints = ROOT / "constraints.txt"
-    run(environment / "bin/pip", "install", "--quiet", "-c", constraints, wheel, cwd=folder)
+    what, constraints = f"{wheel}{extras}", ROOT / "constraints.txt"
+    run(environment / "bin/pip", "install", "--quiet", "-c", constraints, what, cwd=folder)
+    return environment, folder
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_the_core_alone_embeds_a_night_and_names_the_extra_of_other_commands(
+    tmp_path: Path,
+) -> None:
+    environment, folder = install(tmp_path)
+    listed = run(environment / "bin/pip", "list", "--format=freeze", cwd=folder).split()
+    assert len(listed) <= 45, listed
+    write_edf(folder / "data/night.edf", {"ECG": beats(65)})
+    deaps = environment / "bin/deaps"
+    run(deaps, "embed", "data/night.edf", "--out", "night.parquet", cwd=folder)
+    assert pq.read_metadata(folder / "night.parquet").num_rows == 6
+    run(deaps, "preprocess", "--set", "data.folder=data", cwd=folder)
+    counted = run(deaps, "query", "--csv", "SELECT count(*) AS n FROM windows", cwd=folder)
+    assert counted.split() == ["n", "6"]
+    done = subprocess.run(
+        [deaps, "show", "folder/night"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "matplotlib is not installed; run pip install 'deaps[report]'" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(2400)
+def test_the_wheel_runs_the_demo_in_an_empty_environment(tmp_path: Path) -> None:
+    environment, folder = install(tmp_path, "[all]")
     options = [word for setting in SMALL for word in ("--set", setting)]
     page = run(environment / "bin/deaps", "run", "--preset", "demo", *options, cwd=folder)
     report = Path(page.rpartition("report: ")[2].splitlines()[0])

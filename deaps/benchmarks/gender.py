@@ -45,7 +45,7 @@ class Gender(Benchmark):
 
     def protocol(self, settings: BenchmarkSettings, labels: DatasetLabels) -> str:
         """Return what is fitted on what and tested on what."""
-        # How many there are is a fact of the data, which the report gives beside this.
+        # How many there are is a fact of the data, which the report gives next to this.
         drawn = "" if settings.gender_subjects == "all" else ", drawn by seed"
         windows = settings.gender_windows
         of_each = "all windows of each" if windows == "all" else f"{windows} of each one's windows"

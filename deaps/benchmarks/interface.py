@@ -28,7 +28,7 @@ class Benchmark(ABC):
     followed: ClassVar[bool] = False
     """Whether earlier encoders of a training are tested, too, to follow it over the steps."""
     metrics: ClassVar[tuple[str, ...]] = ()
-    """Metrics of `METRICS` that it reports beside those of every benchmark, such as ``kappa``."""
+    """Metrics that it reports in addition to those of every benchmark, such as ``kappa``."""
     seen_in_training: ClassVar[bool] = False
     """Whether people that an encoder was trained on may be tested; the report then says so."""
     few_labels: ClassVar[bool] = False

@@ -224,7 +224,7 @@ def sleep_folds(examples: Examples, settings: BenchmarkSettings) -> list[Fold]:
 def describe_people(settings: BenchmarkSettings) -> str:
     """Return in words whose windows are used."""
     if settings.sleep_people == "one visit":
-        return "people with one visit, whom a pre-training on pairs of visits never sees"
+        return "people with one visit, who are never in a pre-training on pairs of visits"
     return "all people"
 
 

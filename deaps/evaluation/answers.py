@@ -149,10 +149,6 @@ def _table(path: Path) -> FeatureTable:
     return read_features(path)
 
 
-class NoWeightsError(DeapsError):
-    """An answer is missing, and so are the weights that could give it."""
-
-
 _VERSION = 4
 """Raised when the same features would give other answers than before."""
 
@@ -162,7 +158,7 @@ _DIGEST_BYTES = 32
 
 
 def job_digest(job: FoldJob) -> str:
-    """Return a digest of all that a probe is given beside the features."""
+    """Return a digest of all that a probe is given besides the features."""
     content = hashlib.sha256()
     arrays: list[NDArray[np.integer]] = [job.labels, job.windows.key, job.owner]
     arrays += [side for fold in job.folds for side in (fold.train, fold.test)]
@@ -207,11 +203,11 @@ def fold_jobs(plans: Mapping[str, Plan]) -> dict[tuple[str, bool], FoldJob]:
 def files_to_embed(
     files: Sequence[FeatureFile], requests: Sequence[AnswerRequest], plans: Mapping[str, Plan]
 ) -> list[FeatureFile]:
-    """Return the files of features to make: those that a missing answer or an exhibit needs.
+    """Return the files of features to make: those that a missing answer or a figure needs.
 
     Raises
     ------
-    NoWeightsError
+    DeapsError
         If one of them needs weights that are not here.
     """
     paths = answer_paths(requests, fold_jobs(plans))
@@ -222,7 +218,7 @@ def files_to_embed(
     for file in missing:
         if file.source.is_absent:
             benchmarks = {r.key.benchmark for r in unanswered if file.path in r.files}
-            raise NoWeightsError(
+            raise DeapsError(
                 f"run {run_of(file)} ({file.representation}, seed {file.seed}) was brought without "
                 f"its weights, and without answers to {', '.join(sorted(benchmarks))}; evaluate "
                 "with the settings of the machine that packed it, or remove its folder to train it"

@@ -133,7 +133,7 @@ def average_ranks(figures: Mapping[str, Mapping[str, float]], metric: str) -> Ra
 
 
 def critical_difference(n_methods: int, n_benchmarks: int) -> float | None:
-    """Return by how much two mean ranks must differ at the 5 % level, None if nothing can be said.
+    """Return by how much two mean ranks must differ at the 5 % level, None if it is not defined.
 
     Nemenyi's test as in Demsar, 2006: q / sqrt(2) * sqrt(k (k + 1) / (6 N)) for k methods on N
     benchmarks, q the 95 % quantile of the studentised range of k at infinite freedom. It takes

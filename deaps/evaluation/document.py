@@ -17,7 +17,7 @@ EVALUATION_NAME = "evaluation.json"
 PAGE_NAME = "index.html"
 
 RepresentationRole = Literal["method", "baseline", "joined", "ablation", "trial"]
-"""Joined is a method's features with a baseline's beside them; a trial was compared on the inner
+"""Joined is a method's features with a baseline's next to them; a trial was compared on the inner
 folds alone."""
 
 ComparisonFamily = Literal["methods", "baselines", "components", "sizes", "joined"]
@@ -175,7 +175,7 @@ class CurvePoint(Record):
     one person is tested."""
     draws: int
     scope: str | None = None
-    """What the interval covers beside the draws; None without an interval."""
+    """What the interval covers besides the draws; None without an interval."""
 
 
 class FewLabelCurve(Record):
@@ -341,7 +341,7 @@ class TrainingCurve(Record):
 
 
 class GradualUse(Record):
-    """The gradual loss of one run over its last steps, beside that of spoiled triplets."""
+    """The gradual loss of one run over its last steps, next to that of spoiled triplets."""
 
     representation: str
     seed: int
@@ -412,7 +412,7 @@ class NightPage(Record):
 
 
 class QualityGrades(Record):
-    """The share of Unacceptable windows beside a technician's grade of the same recording."""
+    """The share of Unacceptable windows next to a technician's grade of the same recording."""
 
     dataset: str
     grade: tuple[float, ...]

@@ -28,7 +28,7 @@ class Windows:
     """Windows in the store, each (m,).
 
     ``recording_id`` is a number in one index, by which windows are read; an index that is built
-    anew may give it to another recording. ``content`` is the beginning of the recording's digest,
+    again may give it to another recording. ``content`` is the beginning of the recording's digest,
     which stays: whatever is kept on disk knows windows by it.
     """
 
@@ -164,7 +164,7 @@ def select_windows(
     ------
     NotRunError
         If the data set is not in the index.
-    NoSuchPartError
+    DeapsError
         If it is, but without that part.
     """
     wanted = DataPart.parse(source)
@@ -295,16 +295,12 @@ def few_labels(examples: Examples, each: int, draws: int, seed: int) -> list[Fol
     return folds
 
 
-class LeakError(DeapsError):
-    """A split with the same subject or recording on both sides; nothing is measured on it."""
-
-
 def guarded(examples: Examples, folds: Sequence[Fold]) -> tuple[Fold, ...]:
     """Return the folds after a check that none of them leaks.
 
     Raises
     ------
-    LeakError
+    DeapsError
         If a subject, or two recordings with the same signal, stand on both sides of a fold, or a
         side is empty.
     """
@@ -324,14 +320,14 @@ def with_both_sides(folds: Sequence[Fold]) -> tuple[Fold, ...]:
 def _refuse_empty(fold: Fold) -> None:
     for side in ("train", "test"):
         if len(getattr(fold, side)) == 0:
-            raise LeakError(f"fold {fold.name!r} has an empty {side} side")
+            raise DeapsError(f"fold {fold.name!r} has an empty {side} side")
 
 
 def _refuse_shared(fold: Fold, names: np.ndarray, what: str) -> None:
     shared = np.intersect1d(names[fold.train], names[fold.test])
     shared = shared[shared != ""]
     if len(shared):
-        raise LeakError(
+        raise DeapsError(
             f"fold {fold.name!r}: {len(shared)} {what}s are both fitted on and tested, "
             f"for example {shared[0]}"
         )

@@ -71,7 +71,7 @@ class FeatureSource:
         return cls("shipped", normalisation_of(), encoder_file())
 
     def digest(self) -> str:
-        """Return a digest of all that the features depend on, beside the windows."""
+        """Return a digest of all that the features depend on, besides the windows."""
         # Chunks change no feature, and with the defaults the digest is that of earlier versions.
         changed = self.settings.model_dump(exclude={"chunk"}, exclude_defaults=True)
         parts: list[object] = [changed] if changed else []
@@ -105,10 +105,6 @@ def random_encoder(seed: int, settings: EncoderSettings) -> Encoder:
 def _loaded(path: Path) -> nn.Module:
     """Return the encoder in a file; a worker is given one block after the other of it."""
     return load_encoder(path)
-
-
-class FeatureFileError(DeapsError):
-    """A file of features that is not what was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +149,12 @@ def read_features(path: Path) -> FeatureTable:
 
     Raises
     ------
-    FeatureFileError
+    DeapsError
         If its bytes are not those that were written.
     """
     content = path.read_bytes()
     if _noted_digest(path) != hashlib.sha256(content).hexdigest():
-        raise FeatureFileError(f"{path} is damaged; run deaps evaluate again, which makes it anew")
+        raise DeapsError(f"{path} is damaged; run deaps evaluate again, which writes it again")
     table = pq.read_table(pa.BufferReader(content))
     contents, rows = (table[name].to_numpy() for name in ("content", "row"))
     values = table["features"].combine_chunks().flatten()
@@ -169,9 +165,9 @@ def read_features(path: Path) -> FeatureTable:
 
 
 def feature_table(windows: Windows, features: NDArray[np.float32]) -> pa.Table:
-    """Return features beside their windows: the beginning of the recording's digest, and the row.
+    """Return features with their windows: the beginning of the recording's digest, and the row.
 
-    Numbers of recordings are of one index, and an index may be built anew.
+    Numbers of recordings are of one index, and an index may be rebuilt.
     """
     values = pa.array(np.ascontiguousarray(features).reshape(-1))
     return pa.table(

@@ -24,14 +24,14 @@ class GuardedPlans(NamedTuple):
     plans: dict[str, Plan]
     seen: dict[str, str]
     """Of benchmarks that test people who were seen in pre-training, as they declare, or may have
-    been, because an encoder's file does not say whom it has seen: a sentence each."""
+    been, because an encoder's file does not say which people it has seen: a sentence each."""
     refused: dict[str, str]
 
 
 def guard_plans(
     plans: Mapping[str, Plan], trained: Mapping[str, TrainedOn], trials: Collection[str] = ()
 ) -> GuardedPlans:
-    """Return the benchmarks that test nobody whom some encoder was trained on, and the declared.
+    """Return the benchmarks that test nobody that some encoder was trained on, and the declared.
 
     ``trained`` holds by representation the people it was trained on, over all its seeds;
     ``trials`` are those of them that are evaluated on the inner folds alone. A benchmark is

@@ -179,7 +179,7 @@ def own_variance(by_run: Floats, drawn: Floats) -> SeedVariance:
         The runs' metrics of all people, (k,).
     drawn
         The same under each draw of people, (draws, k). How far runs move apart from their mean
-        when people are drawn anew is the part of their difference that is due to people. The
+        when people are drawn again is the part of their difference that is due to people. The
         rest can come out negative, as unbiased estimates of a small variance do.
     """
     k = len(by_run)

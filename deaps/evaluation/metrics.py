@@ -176,7 +176,7 @@ class Metric:
     followed: bool = False
     """Whether it is followed along the steps of a training."""
     in_words: bool = False
-    """Whether the report says in words whom the reference differs from significantly by it."""
+    """Whether the report names in words the significant differences by it."""
 
 
 METRICS = {

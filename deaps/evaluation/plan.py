@@ -46,7 +46,7 @@ def require_benchmark_parts(index: duckdb.DuckDBPyConnection, settings: Benchmar
 
     Raises
     ------
-    NoSuchPartError
+    DeapsError
         If a data set is there without the part; the message names the key and the parts there are.
     """
     rows = index.execute("SELECT DISTINCT dataset FROM recordings").fetchall()
@@ -75,7 +75,7 @@ def plan_benchmarks(
 
     Raises
     ------
-    NoSuchPartError
+    DeapsError
         If a data set does not have the part that a benchmark names.
     """
     require_benchmark_parts(index, settings)
@@ -125,7 +125,7 @@ def plan_benchmark(
     ------
     NotRunError
         If the snapshot does not hold what it needs.
-    LeakError
+    DeapsError
         If a split would let the classifier know what it is tested on.
     """
     examples, removed = benchmark.examples(index, settings)

@@ -177,7 +177,7 @@ def _joined(method: Representation) -> Representation:
 
 
 def joined_name(method: str) -> str:
-    """Return the name of a method's features with the RR numbers beside them."""
+    """Return the name of a method's features with the RR numbers next to them."""
     return f"{method} + {RR_BASELINE}"
 
 

@@ -194,7 +194,7 @@ class Auroc(Tally):
 
     @cached_property
     def own_margins(self) -> tuple[Floats, Floats]:
-        """Return the sums of rows and of columns of U; every rival's test needs them."""
+        """Return the sums of rows and of columns of U; every comparison's test needs them."""
         return _margins(self, self)
 
     def ascending(self, label: bool) -> tuple[Floats, Integers]:

@@ -147,7 +147,7 @@ def gradual_probes(
     *,
     mask: Tensor | None,
 ) -> dict[str, Tensor]:
-    """Return the gradual loss of spoiled triplets; each tells what the loss would not notice.
+    """Return the gradual loss of spoiled triplets; each shows what the loss would not notice.
 
     ``gradual_swapped``: i and j exchanged. Equal to the loss, time within the triplet is unused.
     ``gradual_first``: X(t-i) in the middle. Equal to the loss, the middle adds nothing.

@@ -1,7 +1,7 @@
 """What an encoder expects of its windows, and a window that shows whether it works as it did.
 
-Both lie in the metadata of its file. Whoever loads it is told what does not fit, instead of
-getting representations that mean nothing.
+Both lie in the metadata of its file. Loading it raises an error about what does not fit, instead
+of giving representations that mean nothing.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def make_vector(encoder: nn.Module) -> str:
     return f"{_packed(given)} {_packed(_answer(encoder, given))}"
 
 
-def miss(encoder: nn.Module, vector: str) -> float:
+def vector_error(encoder: nn.Module, vector: str) -> float:
     """Return by how much an encoder misses a test vector, see `largest_difference`."""
     given, expected = unpack_vector(vector)
     answer = _answer(encoder, given)

@@ -21,7 +21,7 @@ from deaps.models.contract import (
     Contract,
     ContractHead,
     make_vector,
-    miss,
+    vector_error,
 )
 from deaps.models.encoder import Encoder, Network
 from storage.config import Normalisation
@@ -208,7 +208,7 @@ def _check_version(file: Path, version: int) -> None:
 
 
 def _check_agreement(file: Path, about: dict[str, str], contract: Contract) -> None:
-    """Raise EncoderFileError if a file says one thing in its contract and another beside it."""
+    """Raise EncoderFileError if a file's contract contradicts its other metadata."""
     for key in ("normalise", "trained_on"):
         if key in about and about[key] != getattr(contract, key):
             raise EncoderFileError(
@@ -322,7 +322,7 @@ def _check_vector(file: Path, about: dict[str, str], module: Network) -> None:
     if VECTOR_KEY not in about:
         return
     try:
-        missed_by = miss(module, about[VECTOR_KEY])
+        missed_by = vector_error(module, about[VECTOR_KEY])
     except ValueError as error:
         raise EncoderFileError(f"{file}: its test vector cannot be read ({error})") from None
     if not missed_by <= TOLERANCE:
@@ -387,10 +387,6 @@ SHIPPED = Path(__file__).parent / "pretrained" / "deaps-open"
 _NAME = re.compile(r"hf://([\w.-]+/[\w.-]+)(?:@([\w./-]+))?")
 
 
-class HubError(DeapsError):
-    """An encoder that a model hub does not give; the message says what to do."""
-
-
 def fetch_from_hub(name: str) -> Path:
     """Return the file of an encoder on the Hugging Face hub, fetched unless it is in its cache.
 
@@ -401,12 +397,12 @@ def fetch_from_hub(name: str) -> Path:
 
     Raises
     ------
-    HubError
+    DeapsError
         If the name is none, or the hub does not give the file.
     """
     match = _NAME.fullmatch(name)
     if match is None:
-        raise HubError(f"{name!r} names no encoder; expected hf://owner/name[@revision]")
+        raise DeapsError(f"{name!r} names no encoder; expected hf://owner/name[@revision]")
     require_extra("hub", "huggingface_hub")
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
@@ -415,7 +411,7 @@ def fetch_from_hub(name: str) -> Path:
     try:
         return Path(hf_hub_download(repository, WEIGHTS_NAME, revision=revision))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        raise HubError(
+        raise DeapsError(
             f"{name}: the hub did not give {WEIGHTS_NAME} ({type(error).__name__}). Check the name "
             "and the network, or download the folder and give its path"
         ) from None

@@ -68,7 +68,7 @@ def write_hub_folder(encoder: Path | str | None, folder: Path) -> Path:
     file = encoder_file(encoder)
     about = read_about(file)
     if CONTRACT_KEY not in about:
-        raise DeapsError(f"{file} has no contract, so nobody could use it rightly; train it anew")
+        raise DeapsError(f"{file} has no contract, so it cannot be used correctly; train it again")
     load_encoder(file)  # whole, and true to its test vector
     folder.mkdir(parents=True, exist_ok=True)
     config = hub_config(about)

@@ -1,4 +1,4 @@
-"""Ablations of components, span and features beside the paper's, and all trials."""
+"""Ablations of components, span and features next to the paper's, and all trials."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from deaps.evaluation.document import Ablation, AblationRow, BenchmarkRecord, Ev
 from deaps.report.cells import accuracy_cell, score_cell
 from deaps.report.drawing import line_sign, marker_sign, pixel_axes, shortened, text_width
 from deaps.report.parts import (
-    Beside,
     Body,
     Cell,
     ColumnGroup,
@@ -23,6 +22,7 @@ from deaps.report.parts import (
     Part,
     Row,
     Section,
+    SideBySide,
     Table,
 )
 from deaps.report.results import (
@@ -204,7 +204,7 @@ def trials_section(evaluation: Evaluation) -> Section:
     tables = [_trials_table(evaluation)] if evaluation.trials else []
     tables += [_inner_table(evaluation, benchmark) for benchmark in inner]
     if tables:
-        parts.append(Beside(tuple(tables)))
+        parts.append(SideBySide(tuple(tables)))
     return Section("trials", "Trials on inner folds", tuple(parts))
 
 

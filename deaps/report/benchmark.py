@@ -32,7 +32,6 @@ from deaps.report.cells import (
 from deaps.report.differences import difference_parts
 from deaps.report.drawing import line_sign, marker_sign, pixel_axes, points, shortened, text_width
 from deaps.report.parts import (
-    Beside,
     Body,
     Cell,
     ColumnGroup,
@@ -46,6 +45,7 @@ from deaps.report.parts import (
     Part,
     Row,
     Section,
+    SideBySide,
     Table,
     TermList,
 )
@@ -201,7 +201,7 @@ def benchmark_section(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Sec
 def _drawn(evaluation: Evaluation, benchmark: BenchmarkRecord) -> list[Part]:
     rows = _accuracy_rows(evaluation, benchmark)
     figures: list[Part] = [_accuracy_figure(benchmark, rows)] if rows else []
-    parts: list[Part] = [Beside((*figures, _matrices(evaluation, benchmark)))]
+    parts: list[Part] = [SideBySide((*figures, _matrices(evaluation, benchmark)))]
     if any(len(outcome.folds) > 1 for outcome in benchmark.outcomes):
         parts.append(_folds_table(evaluation, benchmark))
     parts += difference_parts(evaluation, benchmark)
@@ -233,7 +233,7 @@ def _table(evaluation: Evaluation, benchmark: BenchmarkRecord) -> Table:
     has_classes = any(column.paper_column not in (None, "accuracy") for column in columns)
     return Table(
         id=f"table-{slug(benchmark.name)}",
-        caption=f"{benchmark.title}: all figures, beside the paper's.",
+        caption=f"{benchmark.title}: all figures, next to the paper's.",
         corner="",
         groups=groups,
         bodies=_bodies(evaluation, benchmark, columns),

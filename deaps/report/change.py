@@ -108,7 +108,7 @@ def change_sections(evaluation: Evaluation) -> tuple[Section, ...]:
         Paragraph(
             f"This report is of snapshot {change.after[:_ID_LENGTH]}. The last one of the same "
             f"experiment, {change.report}, is of snapshot {change.before[:_ID_LENGTH]}. Every "
-            "method was trained anew in between."
+            "method was trained again in between."
         ),
         _recordings(evaluation, change),
     ]

@@ -272,7 +272,7 @@ def room_for_names(labels: Sequence[str]) -> float:
 
 
 def name_line_ends(axes: Axes, ends: Sequence[NamedEnd], *, top: float) -> None:
-    """Write each name beside its line's end; ``top`` is the margin above the axes in pixels."""
+    """Write each name next to its line's end; ``top`` is the margin above the axes in pixels."""
     places = [axes.transData.transform(end.place) for end in ends]
     box = axes.get_window_extent()
     heights = spread([place[1] for place in places], _LABEL_GAP, low=box.y0, high=box.y1 + top / 2)

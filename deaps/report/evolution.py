@@ -27,7 +27,6 @@ from deaps.report.drawing import (
     room_for_names,
 )
 from deaps.report.parts import (
-    Beside,
     Body,
     Cell,
     ColumnGroup,
@@ -37,6 +36,7 @@ from deaps.report.parts import (
     Part,
     Row,
     Section,
+    SideBySide,
     Table,
 )
 from deaps.report.results import benchmark_title, notices, representation_label
@@ -47,7 +47,7 @@ from deaps.report.wording import counted, number, percent, points, slug
 _CURVE_POINTS = 100
 
 
-def evolution_exhibit(
+def evolution_data(
     representation: str,
     benchmark: str,
     metric: str,
@@ -198,7 +198,7 @@ def evolution_section(evaluation: Evaluation) -> Section:
     if courses:
         parts.append(_figure(evaluation, courses))
         parts.append(Paragraph(_GAIN))
-        parts.append(Beside(tuple(_table(evaluation, *item) for item in courses.items())))
+        parts.append(SideBySide(tuple(_table(evaluation, *item) for item in courses.items())))
     return Section("evolution", "Evolution over training", tuple(parts))
 
 

@@ -19,9 +19,9 @@ from deaps.evaluation.plan import Plan
 from deaps.evaluation.representations import FeatureFile
 from deaps.models.encoder_file import load_encoder
 from deaps.report.arrays import NotShownError
-from deaps.report.evolution import evolution_exhibit
+from deaps.report.evolution import evolution_data
 from deaps.report.nights import example_nights, night_page, scored_dataset
-from deaps.report.pca import pca_exhibit
+from deaps.report.pca import pca_data
 from deaps.report.quality import quality_counts, quality_examples, quality_grades
 from deaps.report.strips import CAPTIONS, choose_strips, strip
 from deaps.report.training import training_curve
@@ -42,8 +42,8 @@ _MAPPED = ("challenge2017", *_AFIB_BENCHMARKS)
 
 
 @dataclass(frozen=True, slots=True)
-class Exhibits:
-    """The fields of `evaluation.Evaluation` that hold exhibits, and why some are absent."""
+class FigureData:
+    """The fields of `evaluation.Evaluation` that hold data of figures, and why some are absent."""
 
     pca: tuple[document.Pca, ...]
     evolution: tuple[document.Evolution, ...]
@@ -57,8 +57,8 @@ class Exhibits:
     absent: tuple[str, ...]
 
 
-class ExhibitMaker:
-    """Makes the exhibits of one evaluation, and notes what is absent with its reason."""
+class FigureDataMaker:
+    """Makes the data of one evaluation's figures, and notes what is absent with its reason."""
 
     def __init__(
         self,
@@ -75,9 +75,9 @@ class ExhibitMaker:
         self.methods, self.labels, self.seed = methods, labels, seed
         self.absent: list[str] = []
 
-    def make(self, runs: Mapping[str, Run], by_step: FiguresByStep) -> Exhibits:
-        """Return all exhibits; ``runs`` are the representations' first ones."""
-        return Exhibits(
+    def make(self, runs: Mapping[str, Run], by_step: FiguresByStep) -> FigureData:
+        """Return the data of all figures; ``runs`` are the representations' first ones."""
+        return FigureData(
             pca=self.pca(),
             evolution=self.evolution(by_step),
             training=self.curves(runs),
@@ -104,7 +104,7 @@ class ExhibitMaker:
         made = (
             self._tried(
                 f"pca of {file.representation}",
-                pca_exhibit,
+                pca_data,
                 file.representation,
                 dataset,
                 read_features(file.path).of(examples.windows),
@@ -123,7 +123,7 @@ class ExhibitMaker:
         else:
             self._note_methods_without_steps({name for name, _, _ in figures})
         made = (
-            self._tried(f"evolution of {name}", evolution_exhibit, name, benchmark, metric, *course)
+            self._tried(f"evolution of {name}", evolution_data, name, benchmark, metric, *course)
             for (name, benchmark, metric), by_step in figures.items()
             for course in [self._course(name, by_step)]
         )

@@ -1,4 +1,4 @@
-"""The result in short: who leads each benchmark, and total accuracy beside the paper's."""
+"""The result in short: who leads each benchmark, and total accuracy next to the paper's."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def _table(
     ]
     return Table(
         id=f"table-accuracy-{place + 1}",
-        caption="Total accuracy of each method and baseline, beside the paper's.",
+        caption="Total accuracy of each method and baseline, next to the paper's.",
         corner="",
         groups=tuple(ColumnGroup(_marked(benchmark), ("here", "paper")) for benchmark in run),
         bodies=tuple(body for body in bodies if body.rows),

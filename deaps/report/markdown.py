@@ -10,7 +10,6 @@ from functools import singledispatch
 
 from deaps.evaluation.document import Evaluation, MetricComparison, Outcome, ProbeOutcome, Score
 from deaps.report.parts import (
-    Beside,
     Bullets,
     Cell,
     ColumnGroup,
@@ -24,6 +23,7 @@ from deaps.report.parts import (
     Part,
     Row,
     Section,
+    SideBySide,
     Table,
     TermList,
     Verbatim,
@@ -66,7 +66,7 @@ def _(part: Notice) -> str:
 
 
 @_block.register
-def _(part: Beside) -> str:
+def _(part: SideBySide) -> str:
     return "\n\n".join(_block(inner) for inner in part.parts)
 
 

@@ -94,7 +94,7 @@ class LegendEntry:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One drawing of a figure, with its name above and a note beside the name."""
+    """One drawing of a figure, with its name above and a note next to the name."""
 
     svg: Markup
     title: str = ""
@@ -197,7 +197,7 @@ class Verbatim:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class SideBySide:
     """Parts side by side, where the screen is wide enough."""
 
     kind: ClassVar[str] = "beside"
@@ -205,7 +205,16 @@ class Beside:
 
 
 Part: TypeAlias = (
-    Table | Figure | Matrices | Map | Paragraph | Notice | Bullets | TermList | Verbatim | Beside
+    Table
+    | Figure
+    | Matrices
+    | Map
+    | Paragraph
+    | Notice
+    | Bullets
+    | TermList
+    | Verbatim
+    | SideBySide
 )
 
 
@@ -228,8 +237,8 @@ def numbered(sections: Iterable[Section]) -> tuple[Section, ...]:
 
 
 def _numbered(part: Part, tables: Iterator[int], figures: Iterator[int]) -> Part:
-    if isinstance(part, Beside):
-        return Beside(tuple(_numbered(inner, tables, figures) for inner in part.parts))
+    if isinstance(part, SideBySide):
+        return SideBySide(tuple(_numbered(inner, tables, figures) for inner in part.parts))
     if isinstance(part, Table):
         return replace(part, number=next(tables))
     if isinstance(part, Figure | Matrices | Map):

@@ -30,7 +30,7 @@ _ROUNDING = 1e-10
 """Share of the variance below which a component is rounding."""
 
 
-def pca_exhibit(
+def pca_data(
     representation: str,
     dataset: str,
     features: NDArray[np.floating],

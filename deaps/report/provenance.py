@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from deaps.evaluation.document import Evaluation, Provenance
 from deaps.report.markdown import ABOUT_TABLES, TABLES_FOLDER
 from deaps.report.parts import (
-    Beside,
     Body,
     Cell,
     ColumnGroup,
@@ -16,6 +15,7 @@ from deaps.report.parts import (
     Part,
     Row,
     Section,
+    SideBySide,
     Table,
     TermList,
     Verbatim,
@@ -41,12 +41,12 @@ def provenance_section(evaluation: Evaluation) -> Section:
 
 def _tables_beside() -> str:
     tables = listed(f"{name} ({about})" for name, about in ABOUT_TABLES.items())
-    return f"The folder {TABLES_FOLDER} beside this page has the figures as CSV: {tables}."
+    return f"The folder {TABLES_FOLDER} next to this page has the figures as CSV: {tables}."
 
 
-def _filled(*tables: Table) -> Beside:
+def _filled(*tables: Table) -> SideBySide:
     """Return the tables that have rows."""
-    return Beside(tuple(table for table in tables if table.bodies[0].rows))
+    return SideBySide(tuple(table for table in tables if table.bodies[0].rows))
 
 
 def _identity(evaluation: Evaluation) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -29,7 +29,6 @@ from deaps.report.drawing import (
     text_width,
 )
 from deaps.report.parts import (
-    Beside,
     Body,
     Cell,
     ColumnGroup,
@@ -39,6 +38,7 @@ from deaps.report.parts import (
     Part,
     Row,
     Section,
+    SideBySide,
     Table,
 )
 from deaps.report.results import dataset_label, notices
@@ -287,7 +287,7 @@ def quality_section(evaluation: Evaluation) -> Section:
     classes = _classes(evaluation)
     parts: list[Part] = [*notices(evaluation, "quality", empty=not counts)]
     if counts:
-        parts.append(Beside((_figure(counts, classes), _table(counts, classes))))
+        parts.append(SideBySide((_figure(counts, classes), _table(counts, classes))))
     parts += notices(evaluation, "quality examples", empty=not evaluation.quality_examples)
     if evaluation.quality_examples:
         parts.append(_examples(evaluation.quality_examples))
@@ -296,7 +296,7 @@ def quality_section(evaluation: Evaluation) -> Section:
 
 
 def _grades(grades: QualityGrades, evaluation: Evaluation) -> Figure:
-    """Return our score against the technicians', whom nobody told of it."""
+    """Return our score against the technicians', who did not know it."""
     name = dataset_label(evaluation, grades.dataset)
     caption = (
         f"Our score against the technicians' grades of {name}: {count(len(grades.grade))} "

@@ -88,7 +88,7 @@ def _draw_critical(axes: Axes, critical: float, n_methods: int) -> None:
 
 
 def mean_ranks_section(evaluation: Evaluation) -> Section:
-    """Return the mean ranks with the difference that would tell two methods apart."""
+    """Return the mean ranks with the difference that would be significant."""
     ranks = evaluation.ranks
     if ranks is None or not ranks.mean:
         parts = tuple(notices(evaluation, "ranks", empty=True))

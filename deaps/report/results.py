@@ -14,7 +14,6 @@ from deaps.evaluation.document import (
     Score,
 )
 from deaps.report.parts import (
-    Beside,
     Bullets,
     Figure,
     Map,
@@ -23,6 +22,7 @@ from deaps.report.parts import (
     Paragraph,
     Part,
     Section,
+    SideBySide,
     Table,
 )
 from deaps.report.wording import listed
@@ -184,8 +184,8 @@ def marked_synthetic(sections: Iterable[Section], evaluation: Evaluation) -> tup
 
 
 def _marked(part: Part) -> Part:
-    if isinstance(part, Beside):
-        return Beside(tuple(map(_marked, part.parts)))
+    if isinstance(part, SideBySide):
+        return SideBySide(tuple(map(_marked, part.parts)))
     if isinstance(part, Table | Figure | Matrices | Map):
         return replace(part, caption=f"{_MARK} {part.caption}")
     return part

@@ -71,7 +71,7 @@ def inline_svg(
     name
         Start of all its ids, so it must be unique in the page.
     label
-        Describes the drawing in words; empty for a sign that has its words beside it.
+        Describes the drawing in words; empty for a sign that has its words next to it.
     size
         Width and height in pixels; texts have `FONT_SIZE` at this size.
     """

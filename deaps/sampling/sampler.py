@@ -26,7 +26,8 @@ from deaps.sampling.view_rules import (
     TripletWithVisit,
     TwoVisits,
 )
-from deaps.sampling.window_pool import NotEnoughDataError, WindowPool, load_pool
+from deaps.sampling.window_pool import WindowPool, load_pool
+from storage.errors import DeapsError
 from storage.schema import WINDOW_S
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Sampler:
 
     Raises
     ------
-    NotEnoughDataError
+    DeapsError
         If no subject has the windows of a sample.
     """
 
@@ -123,7 +124,7 @@ class Sampler:
         serving = pool.by_subject[serves[pool.by_subject]]
         subjects, first = np.unique(pool.subjects[serving], return_index=True)
         if not len(subjects):
-            raise NotEnoughDataError(_no_subject(pool, views, settings, self._rule))
+            raise DeapsError(_no_subject(pool, views, settings, self._rule))
         self._serving, self._first = serving, np.append(first, len(serving))
         self.subjects: NDArray[np.int64] = subjects
         if batch > len(subjects):
@@ -192,7 +193,7 @@ def _with_partners(rng: Generator, drawn: Drawn) -> Drawn:
 
 
 def _of_paired(pool: WindowPool, triplets: Rule) -> NDArray[np.bool_]:
-    """Return which recordings are of people from whom DEAPS can draw, (recordings,).
+    """Return which recordings are of people that DEAPS can draw from, (recordings,).
 
     Where nobody gives a triplet, such as on recordings of ten seconds, everybody stays.
     """
@@ -202,7 +203,7 @@ def _of_paired(pool: WindowPool, triplets: Rule) -> NDArray[np.bool_]:
 
 
 def _paired_notes(pool: WindowPool, triplets: Rule, rule: Rule) -> list[str]:
-    """Return whom ``sampling.subjects=paired`` leaves out of those who serve, in sentences."""
+    """Return how many subjects ``sampling.subjects=paired`` leaves out, in sentences."""
     if not triplets.serves.any():
         return [
             f"no subject has {triplets.needs}, so sampling.subjects=paired leaves nobody out: "
@@ -239,7 +240,7 @@ def _no_subject(pool: WindowPool, views: Views, settings: SamplingSettings, rule
         )
     if rule.serves.any():
         return (
-            f"0 of {n} subjects have {rule.needs} and are among those from whom DEAPS can draw, as "
+            f"0 of {n} subjects have {rule.needs} and are among those that DEAPS can draw from, as "
             f"sampling.subjects=paired asks (data sets: {names}); set sampling.subjects=all"
         )
     return f"0 of {n} subjects have {rule.needs} (data sets: {names}); {rule.advice}"
@@ -254,7 +255,7 @@ def _left_out(
     """
     everybody = np.arange(len(pool.subject_datasets))
     total = everybody if among is None else pool.subjects[among.serves]
-    whom = "subjects" if among is None else f"subjects with {among.needs}"
+    who = "subjects" if among is None else f"subjects with {among.needs}"
     counts = zip(
         pool.datasets,
         _by_dataset(pool, pool.subjects[serves]),
@@ -262,7 +263,7 @@ def _left_out(
         strict=True,
     )
     return [
-        f"{name}: {k} of {n} {whom} have {needs}; the others are never drawn"
+        f"{name}: {k} of {n} {who} have {needs}; the others are never drawn"
         for name, k, n in counts
         if k < n
     ]

@@ -94,11 +94,11 @@ def load_checkpoint(
     method: nn.Module,
     method_name: str,
     config_digest: str,
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> tuple[int, dict[str, Any]] | None:
     """Load the newest whole checkpoint into ``method``; return its step and state, or None.
 
-    A damaged checkpoint is reported through ``say``, and the one before it is loaded.
+    A damaged checkpoint is reported through ``notify``, and the one before it is loaded.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def load_checkpoint(
         try:
             about, weights, state = _read(folder)
         except CheckpointError as error:
-            say(f"{error}; going back to the checkpoint before it")
+            notify(f"{error}; going back to the checkpoint before it")
             continue
         if about.method != method_name or about.config_digest != config_digest:
             raise CheckpointError(
@@ -120,7 +120,7 @@ def load_checkpoint(
         try:
             check_weights(method, weights, where=str(folder / _WEIGHTS))
         except EncoderFileError as error:
-            say(f"{error}; going back to the checkpoint before it")
+            notify(f"{error}; going back to the checkpoint before it")
             continue
         method.load_state_dict(weights)
         return about.step, state

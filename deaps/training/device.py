@@ -14,16 +14,12 @@ if TYPE_CHECKING:  # plans and settings are made without torch, which takes seco
     import torch
 
 
-class DeviceError(DeapsError):
-    """The device asked for is not available on this machine."""
-
-
 def choose_device(name: str) -> torch.device:
     """Return the device called ``name``; ``auto`` prefers CUDA, then MPS, then the CPU.
 
     Raises
     ------
-    DeviceError
+    DeapsError
         If it is not available; the message lists those that are.
     """
     import torch
@@ -33,7 +29,7 @@ def choose_device(name: str) -> torch.device:
         return torch.device(present[0])
     kind = name.split(":")[0]
     if kind not in present:
-        raise DeviceError(f"device {name!r} is not available here; possible: {', '.join(present)}")
+        raise DeapsError(f"device {name!r} is not available here; possible: {', '.join(present)}")
     return torch.device(name)
 
 

@@ -116,11 +116,11 @@ def _board(folder: Path, resume_step: int) -> SummaryWriter | None:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return None
-    threading.excepthook = _leave_writers_errors(threading.excepthook)
+    threading.excepthook = _ignore_writer_errors(threading.excepthook)
     return SummaryWriter(str(folder), purge_step=resume_step + 1)
 
 
-def _leave_writers_errors(hook: ExceptHook) -> ExceptHook:
+def _ignore_writer_errors(hook: ExceptHook) -> ExceptHook:
     """Return a hook that prints no traceback of TensorBoard's thread when a disk is full.
 
     The same error is raised where a row is written, and printed there in one line.

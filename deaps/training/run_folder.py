@@ -44,13 +44,9 @@ TRAINING_VERSION = 1
 _DIGEST_LENGTH = 10
 
 
-class RunError(DeapsError):
-    """A run that cannot be opened; the message says what to do."""
-
-
 @dataclass(frozen=True, slots=True)
 class TrainingPlan:
-    """What a training depends on, beside the snapshot."""
+    """What a training depends on, besides the snapshot."""
 
     method: str
     model: ModelSettings
@@ -146,7 +142,7 @@ def open_run(folder: Path) -> Run:
 
     Raises
     ------
-    RunError
+    DeapsError
         If there is none.
     DeapsError
         If its method is not registered here.
@@ -154,7 +150,7 @@ def open_run(folder: Path) -> Run:
     try:
         values = tomllib.loads((folder / CONFIG_NAME).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise RunError(f"no run at {folder}: it has no {CONFIG_NAME}") from None
+        raise DeapsError(f"no run at {folder}: it has no {CONFIG_NAME}") from None
     plan = TrainingPlan(
         method=find_method(values["method"]).name,
         model=ModelSettings.model_validate(values["model"]),

@@ -19,8 +19,9 @@ from deaps.config import SamplingSettings, condition_of
 from deaps.methods import build_method
 from deaps.models.encoder_file import read_about
 from deaps.sampling.sampler import Sampler, Views, open_sampler
-from deaps.sampling.window_pool import NotEnoughDataError, load_pool
+from deaps.sampling.window_pool import load_pool
 from deaps.training.run_folder import Run, TrainingPlan
+from storage.errors import DeapsError
 from storage.files import digest_of, replacing
 from storage.snapshot import Chain, open_index, read_chains
 
@@ -148,7 +149,7 @@ def short_hash(name: str) -> str:
 
 
 def drawn_from(sampler: Sampler, index: Path) -> TrainedOn:
-    """Return whom a sampler can draw: all usable recordings of every subject that qualifies."""
+    """Return who a sampler can draw: all usable recordings of every subject that qualifies."""
     pool = sampler.pool
     ids = pool.recording_ids[np.isin(pool.subjects, sampler.subjects)]
     with open_index(index) as connection:
@@ -156,13 +157,13 @@ def drawn_from(sampler: Sampler, index: Path) -> TrainedOn:
 
 
 def planned_training(plans: Mapping[str, TrainingPlan], index: Path) -> dict[str, TrainedOn]:
-    """Return whom trainings would draw from, by name: the sampler's rules tell without training.
+    """Return who trainings would draw from, by name: the sampler's rules decide it.
 
     A training that finds nobody to draw from is left out: it stops before its first step.
 
     Raises
     ------
-    NoSuchPartError
+    DeapsError
         If the index does not have a data set or part of ``sampling.datasets``.
     """
     pool = cache(lambda sampling: load_pool(index, sampling))
@@ -173,7 +174,7 @@ def planned_training(plans: Mapping[str, TrainingPlan], index: Path) -> dict[str
 
     found = {}
     for name, plan in plans.items():
-        with suppress(NotEnoughDataError):
+        with suppress(DeapsError):
             found[name] = people(_views(plan), plan.sampling)
     return found
 
@@ -189,15 +190,15 @@ def people_of(index: DuckDBPyConnection, names: Iterable[str]) -> TrainedOn:
     return _named(index, condition_of(names))
 
 
-def keep_trained_on(run: Run, sampler: Sampler) -> None:
-    """Write whom a run is trained on into its folder, before its first step."""
+def save_trained_on(run: Run, sampler: Sampler) -> None:
+    """Write who a run is trained on into its folder, before its first step."""
     if not (run.folder / TRAINED_ON_NAME).exists():
         with replacing(run.folder / TRAINED_ON_NAME) as temporary:
             temporary.write_bytes(drawn_from(sampler, run.index).to_json())
 
 
 def read_trained_on(run: Run) -> TrainedOn:
-    """Return whom a run was trained on; of a run from before this was kept, found anew."""
+    """Return who a run was trained on; for a run from before this was saved, found again."""
     try:
         values = json.loads((run.folder / TRAINED_ON_NAME).read_bytes())
     except FileNotFoundError:
@@ -212,7 +213,7 @@ def read_trained_on(run: Run) -> TrainedOn:
 
 
 def trained_on_of_file(encoder: Path) -> TrainedOn:
-    """Return whom the encoder in a file was trained on, as hashes; warn if it does not say."""
+    """Return who the encoder in a file was trained on, as hashes; warn if it does not say."""
     about = read_about(encoder)
     subjects, recordings = (
         frozenset(about.get(key, "").split()) for key in ("trained_subjects", "trained_recordings")
@@ -220,7 +221,7 @@ def trained_on_of_file(encoder: Path) -> TrainedOn:
     recorded = bool(subjects)
     if not recorded:
         warnings.warn(
-            f"{encoder} does not say whom it was trained on, so nobody can check whether they are "
+            f"{encoder} does not say who it was trained on, so nobody can check whether they are "
             "tested",
             stacklevel=2,
         )

@@ -98,7 +98,7 @@ def embed(
         out or default_out(source),
         keep_rejected=keep_rejected,
         plot=plot,
-        say=lambda text: echo(text, err=True),
+        notify=lambda text: echo(text, err=True),
     )
     for text in done.skipped:
         echo(f"skipped {text}", err=True)
@@ -151,7 +151,7 @@ def pack(
     """Write finished runs to small files, without weights.
 
     A file has the settings of a run and the answers of its probes. With
-    "deaps unpack", another machine can evaluate these runs beside its own.
+    "deaps unpack", another machine can evaluate these runs together with its own.
 
     Example: deaps pack answers --preset open
     """
@@ -180,12 +180,12 @@ def unpack(
     Example: deaps unpack answers --preset open
     """
     settings = settings_from(preset, config, overrides)
-    from deaps.packed_run import PACKED_SUFFIX, PackedRunError, unpack_run
+    from deaps.packed_run import PACKED_SUFFIX, unpack_run
     from storage.publish import republish
 
     paths = sorted(folder.glob(f"*{PACKED_SUFFIX}"))
     if not paths:
-        raise PackedRunError(f"no file *{PACKED_SUFFIX} in {folder}; deaps pack writes them")
+        raise DeapsError(f"no file *{PACKED_SUFFIX} in {folder}; deaps pack writes them")
     store = settings.store.root
     added = [run for path in paths if (run := unpack_run(path, store)) is not None]
     if added:

@@ -14,6 +14,7 @@ import typer
 from flows.presets import preset_names
 from flows.runtime.console import echo
 from storage.errors import DeapsError
+from storage.packages import extra_with
 
 if TYPE_CHECKING:
     from flows.config import Settings
@@ -80,6 +81,14 @@ def exit_on_error(command: Callable[P, None]) -> Callable[P, None]:
             stop(str(error))
         except OSError as error:
             stop(_describe(error))
+        except ModuleNotFoundError as error:
+            extra = extra_with(error.name or "")
+            if extra is None:
+                raise
+            stop(
+                f"{error.name} is not installed; run pip install 'deaps[{extra}]', "
+                "or 'deaps[all]' for every command"
+            )
 
     return guarded
 
@@ -137,7 +146,7 @@ def run_as_flow(
 ) -> R:
     """Do a command's work, as a flow run where a Prefect server is; Ctrl-C stops at once.
 
-    ``parameters`` are shown in Prefect's pages beside those of every flow.
+    ``parameters`` are shown in Prefect's pages besides those of every flow.
     """
     from flows.runtime.prefect_glue import run_command
     from flows.runtime.processes import stop_at_once

@@ -140,7 +140,7 @@ def serve(
         port=port,
         store=settings.store.root,
         reports_port=reports_port,
-        say=lambda text: echo(text, err=True),
+        notify=lambda text: echo(text, err=True),
         parameters=flow_parameters(preset, config),
     )
 
@@ -159,7 +159,7 @@ def deploy(
     """
     from flows.deployments import deploy as make_ready
 
-    make_ready(file, say=lambda text: echo(text, err=True))
+    make_ready(file, notify=lambda text: echo(text, err=True))
 
 
 def flow_parameters(preset: str | None, config: Path | None) -> dict[str, str]:

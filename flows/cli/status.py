@@ -52,7 +52,7 @@ def render(status: StoreStatus) -> RenderableType:
 
 
 def as_rows(status: StoreStatus) -> list[dict[str, str]]:
-    """Return the state as rows: the section, what, and what is said of it."""
+    """Return the state as rows: the section, item, and value."""
     return [
         {"section": title, "what": line[0], "value": "; ".join(filter(None, line[1:]))}
         for title, lines in _sections(status).items()
@@ -203,7 +203,7 @@ EVERY_S = 2.0
 def watch(root: Path, console: Console, *, times: int | None = None) -> None:
     """Show what happens in a store until Ctrl-C, or so many ``times``.
 
-    In a terminal the screen is drawn anew; elsewhere each look is printed below the last.
+    In a terminal the screen is redrawn; elsewhere each look is printed below the last.
     """
     from rich.live import Live
 

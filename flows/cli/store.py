@@ -181,7 +181,7 @@ def doctor(
     json: AsJson = False,
     parquet: ToParquet = None,
 ) -> None:
-    """Check that the store is whole; exit with 1 if it is not.
+    """Check the store; exit with 1 if something is wrong.
 
     Example: deaps doctor --verify
     """
@@ -204,7 +204,7 @@ def doctor(
         for finding in findings:
             echo(str(finding))
         spare = len(findings) - errors
-        echo(f"{errors} errors, {spare} remarks" if findings else "the store is whole")
+        echo(f"{errors} errors, {spare} remarks" if findings else "store OK")
     if errors:
         raise typer.Exit(1)
 

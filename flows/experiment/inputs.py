@@ -34,7 +34,7 @@ from deaps.training.trained_on import (
 from flows.config import Settings
 from flows.experiment.plan import plan_experiment
 from flows.experiment.state import ExperimentState
-from flows.runtime.console import say
+from flows.runtime.console import notify
 from preprocessing.datasets import DATASETS
 from storage.errors import DeapsError
 from storage.snapshot import open_index, read_chain
@@ -97,7 +97,7 @@ def _recordings(windows: Windows) -> list[int]:
 
 
 def trained_on(finished: Sequence[FinishedRun]) -> dict[str, TrainedOn]:
-    """Return whom each representation was trained on, over all its seeds."""
+    """Return who each representation was trained on, over all its seeds."""
     by_name: dict[str, TrainedOn] = {}
     for each in finished:
         before = by_name.get(each.trained.name, TrainedOn(frozenset(), frozenset()))
@@ -120,7 +120,7 @@ def guarded_plans(
 def shipped_on(
     settings: Settings, index: DuckDBPyConnection, windows: Windows | None
 ) -> dict[str, TrainedOn]:
-    """Return whom the shipped encoder was trained on, nothing if it is not compared.
+    """Return who the shipped encoder was trained on, nothing if it is not compared.
 
     ``windows`` are those that it is tested on, which it must fit; None before that is known.
     """
@@ -187,7 +187,7 @@ def check_experiment(settings: Settings) -> None:
 
     Raises
     ------
-    NoSuchPartError
+    DeapsError
         If a benchmark or the sampler names such a part.
     """
     with open_index(settings.store.root) as index:
@@ -202,11 +202,11 @@ def warn_of_refusals(
 ) -> None:
     """Say which benchmarks will be refused because trainings draw from the people they test.
 
-    ``plans`` has one training of each representation: seeds do not change whom it draws from.
+    ``plans`` has one training of each representation: seeds do not change who it draws from.
     """
     trained = planned_training(plans, settings.store.root)
     with open_index(settings.store.root) as index:
         trained |= shipped_on(settings, index, windows=None)
         refused = refusals(index, settings.benchmarks, trained, trials)
     for name, reason in refused.items():
-        say(f"warning: benchmark {name} will be {reason}")
+        notify(f"warning: benchmark {name} will be {reason}")

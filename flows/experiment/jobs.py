@@ -32,7 +32,7 @@ from deaps.evaluation.probes import Answers
 from deaps.evaluation.representations import FeatureFile
 from flows.config import Settings
 from flows.monitoring.event_log import EventLog
-from flows.runtime.console import say
+from flows.runtime.console import notify
 from storage.config import Normalisation
 from storage.errors import DeapsError
 from storage.files import find_store, store_id
@@ -48,10 +48,6 @@ _ENCODED = 1024
 
 _MEASURED = 128
 """Windows of a block whose classical features are taken."""
-
-
-class SnapshotChangedError(DeapsError):
-    """The windows of an evaluation are no longer those that are published."""
 
 
 class FeatureBlock(NamedTuple):
@@ -143,9 +139,7 @@ def _parts(file: FeatureFile, windows: Windows) -> Iterator[slice]:
 def _store(source: WindowSource, normalise: Normalisation) -> WindowStore:
     store = WindowStore(source.root, normalise=normalise)
     if store.snapshot_id != source.snapshot_id:
-        raise SnapshotChangedError(
-            "another snapshot was published during the evaluation; run it again"
-        )
+        raise DeapsError("another snapshot was published during the evaluation; run it again")
     return store
 
 
@@ -235,12 +229,12 @@ def settings_at(settings: Settings, address: RunAddress) -> Settings:
 
     Raises
     ------
-    OtherStoreError
+    DeapsError
         If this machine does not see that store: before any step.
     """
     root = find_store(address.store_id, settings.store.root.resolve(), Path(address.store))
     if (code := code_version()) != address.code:
-        say(f"warning: {address.name} was planned by deaps {address.code}, and this is {code}")
+        notify(f"warning: {address.name} was planned by deaps {address.code}, and this is {code}")
         EventLog(root).write(
             "other code",
             level="warning",

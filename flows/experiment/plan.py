@@ -10,7 +10,7 @@ from deaps.config import MethodName, ModelSettings
 from deaps.evaluation.document import Ablation, AblationRow
 from deaps.experiment import Experiment, RunKey, Trained
 from deaps.method_registry import DEAPS, find_method
-from deaps.paper import FEATURES, LADDER, SPAN_S
+from deaps.paper import COMPONENT_STEPS, FEATURES, SPAN_S
 from deaps.training.device import settle_precision
 from deaps.training.run_folder import TrainingPlan
 from flows.config import Settings, overridden
@@ -81,7 +81,7 @@ def training_plan(settings: Settings, method: str) -> TrainingPlan:
         tfc=settings.tfc,
         own=settings.methods.of(method),
     )
-    # Settled here, so that a run's name tells which numbers it was computed with.
+    # Settled here, so that a run's name depends on the precision it was computed with.
     precision = settle_precision(settings.training.precision, settings.execution.device)
     return TrainingPlan(
         method=method,
@@ -102,17 +102,17 @@ def _ablations(settings: Settings, trained: dict[RunKey, Trained]) -> Iterator[A
         _PlannedRow(f"{n} features", (f"deaps.features={n}",), FEATURES.get(n, {}))
         for n in experiment.features
     ]
-    rungs = [
+    steps = [
         _PlannedRow(
             label,
-            [f"deaps.{key}={json.dumps(value)}" for key, value in rung.changed.items()],
-            method=rung.method,
-            tuned_as=rung.tuned_as,
+            [f"deaps.{key}={json.dumps(value)}" for key, value in step.changed.items()],
+            method=step.method,
+            tuned_as=step.tuned_as,
         )
-        for label, rung in LADDER.items()
+        for label, step in COMPONENT_STEPS.items()
     ]
     titles = {
-        "components": ("Components", rungs),
+        "components": ("Components", steps),
         "span": ("Span of a triplet", spans),
         "features": ("Features that the mask keeps", features),
     }
@@ -141,7 +141,7 @@ def _row(
 def _add(trained: dict[RunKey, Trained], wanted: Trained) -> str:
     """Add a training unless an equal one is there already; return the name of the one there.
 
-    A trial stays one beside an equal rung of an ablation, whose reported figures are not its own.
+    A trial stays one even if a step of an ablation is equal: their figures are reported apart.
     """
     for present in trained.values():
         if present.plan == wanted.plan and (present.role, wanted.role) != ("ablation", "trial"):

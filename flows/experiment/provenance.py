@@ -176,16 +176,12 @@ _SOURCES = "SELECT role, path, size, sha256 FROM sources WHERE recording_id = ? 
 _WINDOW = "SELECT start_s, quality, rhythm FROM windows WHERE recording_id = ? AND row = ?"
 
 
-class NoSuchFigureError(DeapsError):
-    """A figure or window that is not there; the message lists what is."""
-
-
 def trace_figure(store: Path, report: str | None, figure: str) -> Lines:
     """Return what a figure comes from; ``figure`` is benchmark/representation[/metric].
 
     Raises
     ------
-    NoSuchFigureError
+    DeapsError
         If the report has no such figure.
     """
     evaluation = read_evaluation(find_evaluation(store, report))
@@ -215,7 +211,7 @@ def _find(evaluation: Evaluation, figure: str) -> tuple[BenchmarkRecord, Outcome
             score = outcome.score(metric) if metric else next(iter(outcome.scores), None)
             if (benchmark.name, outcome.representation) == (benchmark_name, name) and score:
                 return benchmark, outcome, score
-    raise NoSuchFigureError(
+    raise DeapsError(
         f"no figure {figure!r} in report {evaluation.id}; it is benchmark/representation or "
         f"benchmark/representation/metric, such as {', '.join(known)}"
     )
@@ -245,7 +241,7 @@ def trace_window(store: Path, window: str) -> Lines:
 
     Raises
     ------
-    NoSuchFigureError
+    DeapsError
         If there is no such window.
     """
     dataset, _, rest = window.partition("/")
@@ -253,7 +249,7 @@ def trace_window(store: Path, window: str) -> Lines:
     with open_index(store) as index:
         recording = index.execute(_RECORDING, [dataset, name]).fetchone()
         if recording is None or not row.isdecimal() or int(row) >= recording[3]:
-            raise NoSuchFigureError(_no_window(window, recording))
+            raise DeapsError(_no_window(window, recording))
         recording_id, digest, path, _ = recording
         sources = index.execute(_SOURCES, [recording_id]).fetchall()
         facts = index.execute(_WINDOW, [recording_id, int(row)]).fetchone()

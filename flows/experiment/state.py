@@ -44,10 +44,6 @@ _COHORT = "SELECT s::VARCHAR FROM subjects s ORDER BY ALL"
 _LABELS = "SELECT dataset, label_source, synthetic FROM datasets ORDER BY ALL"
 
 
-class NothingTrainedError(DeapsError):
-    """There is no finished run to evaluate."""
-
-
 @dataclass(frozen=True, slots=True)
 class ExperimentState:
     """An experiment on the published snapshot."""
@@ -93,11 +89,11 @@ class ExperimentState:
 
         Raises
         ------
-        NothingTrainedError
+        DeapsError
             If there is not: the report would have baselines alone.
         """
         if not self.runs:
-            raise NothingTrainedError(
+            raise DeapsError(
                 f"none of the experiment's {len(self.missing)} runs is finished on the published "
                 "snapshot; run deaps train"
             )
@@ -189,7 +185,7 @@ def is_complete(folder: Path) -> bool:
     return (folder / RESULTS_NAME).is_file() and (folder / EVALUATION_NAME).is_file()
 
 
-def keep_evaluation(evaluation: Evaluation, folder: Path) -> None:
+def save_evaluation(evaluation: Evaluation, folder: Path) -> None:
     """Write the document, then the table that the index collects."""
     folder.mkdir(parents=True, exist_ok=True)
     write_evaluation(evaluation, folder)
@@ -284,10 +280,6 @@ def snapshot_of(evaluation: Evaluation, store: Path) -> RecordingDigests | None:
     return None
 
 
-class NoEvaluationError(DeapsError):
-    """There is no evaluation to write a report of."""
-
-
 def write_page(folder: Path) -> Path:
     """Write the report of the evaluation in ``folder`` if it is not there; return the page."""
     page = folder / PAGE_NAME
@@ -300,7 +292,7 @@ def write_page(folder: Path) -> Path:
 
 
 def rewrite_page(folder: Path) -> Path:
-    """Write the report anew, such as after a change of its looks."""
+    """Write the report again, such as after a change of its looks."""
     (folder / PAGE_NAME).unlink(missing_ok=True)
     return write_page(folder)
 
@@ -315,5 +307,5 @@ def find_evaluation(store: Path, name: str | None) -> Path:
         evaluations = [(when, folder) for when, folder in evaluations if folder.name == name]
     if not evaluations:
         what = f"no evaluation {name!r}" if name else "no evaluation"
-        raise NoEvaluationError(f"{what} in {reports}; run deaps evaluate")
+        raise DeapsError(f"{what} in {reports}; run deaps evaluate")
     return evaluations[-1][1]

@@ -129,7 +129,7 @@ def _subject_rows(
 ) -> tuple[list[SubjectRow], list[str]]:
     """Return what the data set's tables have in the named columns, names of visits, and warnings.
 
-    Both concern this data set alone: a table that cannot be read is said by `read_tables`.
+    Both concern this data set alone: `read_tables` warns of a table that cannot be read.
     """
     name, root, reader = dataset.job.dataset, dataset.job.root, dataset.job.reader
     values, warnings = reader.subject_values(root, columns) if columns else ({}, [])

@@ -221,7 +221,7 @@ class Rescoring:
     scoring: Scoring | None
 
     def apply(self, row: RecordingRow) -> RecordingRow:
-        """Return the published row with the new scoring beside the old signal."""
+        """Return the published row with the new scoring and the old signal."""
         kept = tuple(source for source in row.sources if source.role != SourceRole.SCORING)
         return replace(
             row,
@@ -323,7 +323,7 @@ def reason(error: Exception) -> str:
         case OSError() if error.errno is not None:
             text = f"cannot be read: {os.strerror(error.errno)}"
         case _:
-            text = "damaged: its content is none that a reader of its format expects"
+            text = "damaged: its content is not what its format allows"
     return text[:_REASON_LENGTH]
 
 

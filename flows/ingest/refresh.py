@@ -24,7 +24,7 @@ from flows.monitoring.event_log import (
     log_recordings,
     log_scan,
 )
-from flows.runtime.console import say
+from flows.runtime.console import notify
 from flows.runtime.dask_pool import warn_of_locks, worker_pool
 from flows.runtime.prefect_glue import in_flow, publish_table, stage_task, unmapped
 from preprocessing.recording import FoundRecording
@@ -93,14 +93,14 @@ def refresh_store(
     log = EventLog(settings.store.root)
     if settings.execution.cluster == "slurm" or settings.execution.dask_address:
         warn_of_locks(settings.store.root)
-    with writer_lock(settings.store.root, say_waiting=say), log.stage(PREPROCESS):
+    with writer_lock(settings.store.root, on_wait=notify), log.stage(PREPROCESS):
         is_current = earlier is not None and earlier.is_current(settings.store.root)
         scanned = earlier if earlier and is_current else scan(settings, only, verify=verify)
         before = scanned.published.snapshot.snapshot_id if scanned.published else None
         log_scan(log, scanned)
         if scanned.published is None:
             scanned.require_data()
-            _say_if_damaged(scanned)
+            _warn_if_damaged(scanned)
         results = run_batches(settings, scanned.todo(), client)
         rescorings = read_changed_scorings(unmapped(scanned)) if scanned.to_rescore() else {}
         snapshot = publish(
@@ -113,11 +113,11 @@ def refresh_store(
     return StoreRefresh(n_recordings, snapshot, busy_s, changed=snapshot.snapshot_id != before)
 
 
-def _say_if_damaged(scanned: Scan) -> None:
+def _warn_if_damaged(scanned: Scan) -> None:
     """Say what becomes of an index that cannot be read: nobody knows what else it held."""
     if scanned.index_identity is not None:
         names = ", ".join(dataset.job.dataset for dataset in scanned.datasets)
-        say(
+        notify(
             f"warning: the published index is damaged; rebuilding it from {names} only. Configure "
             "the other data sets to add them again"
         )
@@ -165,7 +165,7 @@ def is_small(settings: Settings, todo: Sequence[tuple[Job, FoundRecording]]) -> 
 def run_here(settings: Settings, todo: Sequence[tuple[Job, FoundRecording]]) -> ChunkResult:
     """Preprocess a few recordings in this process."""
     log, results = EventLog(settings.store.root), []
-    say(f"reading {len(todo):,} recording{'' if len(todo) == 1 else 's'} ...")
+    notify(f"reading {len(todo):,} recording{'' if len(todo) == 1 else 's'} ...")
     _mark(settings).touch()
     for job, recording in todo:
         results.append(preprocess_chunk(job, [recording]))
@@ -274,7 +274,7 @@ def _alone(job: Job, recording: FoundRecording, client: Client) -> ChunkResult:
 
 @stage_task("changed stages and events")
 def read_changed_scorings(scanned: Scan) -> dict[RecordingKey, Rescoring]:
-    """Read the scorings that changed beside an unchanged signal.
+    """Read the scorings that changed while the signal did not.
 
     Here and not by the workers: a night takes some milliseconds, their start takes seconds.
     """

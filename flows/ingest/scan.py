@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from flows.config import ConfigError, Settings, describe_data_roots
+from flows.config import Settings, describe_data_roots
 from flows.ingest.recording import Job, printable, stat_source
 from preprocessing.channels import ECG_ALIASES, NO_CHANNEL
 from preprocessing.cohort import check_column_name
@@ -30,6 +30,7 @@ from preprocessing.datasets.walk import accounting_links
 from preprocessing.plausibility import reading_memory
 from preprocessing.recording import FoundRecording
 from preprocessing.user_folder.table import TABLE_NAMES, SubjectTableError
+from storage.errors import DeapsError
 from storage.files import digest_of, index_path, resolve_root, window_path
 from storage.index.published import PublishedSources, PublishedState, SourceStamp, load_published
 from storage.packages import cycle_collector_paused
@@ -93,7 +94,7 @@ class DatasetScan:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What the scan found in all data sets, beside the index it was compared with."""
+    """What the scan found in all data sets, and the index it was compared with."""
 
     datasets: list[DatasetScan]
     published: PublishedState | None
@@ -115,10 +116,10 @@ class Scan:
         return all(dataset.problem for dataset in self.datasets)
 
     def require_data(self) -> None:
-        """Raise ConfigError if none of the data sets is there."""
+        """Raise DeapsError if none of the data sets is there."""
         if self.without_data:
             problems = "; ".join(f"{d.job.dataset}: {d.problem}" for d in self.datasets)
-            raise ConfigError(f"none of the configured data sets is there ({problems})")
+            raise DeapsError(f"none of the configured data sets is there ({problems})")
 
     def todo(self) -> list[tuple[Job, FoundRecording]]:
         """Return every recording whose signal has to be preprocessed."""
@@ -151,17 +152,17 @@ def scan(settings: Settings, only: Collection[str] = (), *, verify: bool = False
 
     Raises
     ------
-    ConfigError
+    DeapsError
         If no data set is configured, or ``only`` names one that is not.
     """
     roots = settings.data.roots()
     if unknown := [name for name in only if name not in roots]:
         configured = ", ".join(roots) or "none"
-        raise ConfigError(
+        raise DeapsError(
             f"data set {unknown[0]!r} has no data.{unknown[0]} (configured: {configured})"
         )
     if not roots:
-        raise ConfigError(
+        raise DeapsError(
             "no data set is configured; for your own recordings run deaps init FOLDER, or give "
             "one of these, e.g. --set data.mitdb=/path/to/it\n" + describe_data_roots()
         )
@@ -200,7 +201,7 @@ def _check_subjects(settings: Settings) -> None:
     """Raise an error if the table of subjects is not where the settings say."""
     table = settings.cohort.subjects
     if table is not None and not table.is_file():
-        raise ConfigError(
+        raise DeapsError(
             f"no table of subjects at {table}; change cohort.subjects, or leave it out to read "
             f"{TABLE_NAMES[0]} in data.folder"
         )
@@ -209,7 +210,7 @@ def _check_subjects(settings: Settings) -> None:
 def _check_columns(columns: Sequence[str], jobs: Sequence[Job]) -> None:
     """Raise an error if a column may not be copied, or if no table has it.
 
-    A data set that is not there may have it: then nothing is said.
+    A data set that is not there may have it: then there is no warning.
     """
     for name in columns:
         check_column_name(name)
@@ -221,7 +222,7 @@ def _check_columns(columns: Sequence[str], jobs: Sequence[Job]) -> None:
         near = get_close_matches(unknown[0], known, n=3)  # SHHS has more than a thousand
         hint = f"; did you mean {', '.join(map(repr, near))}?" if near else ""
         names = ", ".join(job.dataset for job in jobs)
-        raise ConfigError(f"cohort.columns has {unknown[0]!r}, which no table of {names} has{hint}")
+        raise DeapsError(f"cohort.columns has {unknown[0]!r}, which no table of {names} has{hint}")
 
 
 def why_counts(dataset: DatasetScan) -> dict[str, int]:

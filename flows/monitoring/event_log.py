@@ -19,7 +19,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from flows.runtime.console import say
+from flows.runtime.console import notify
 from storage.files import LOGS_FOLDER
 from storage.schema import Status
 
@@ -35,7 +35,7 @@ Level = Literal["info", "warning", "error"]
 STARTED, FINISHED, FAILED = "stage started", "stage finished", "stage failed"
 
 _complained: set[Path] = set()
-"""Folders that this process could not write to, and has said so."""
+"""Folders that this process could not write to, and has warned of it."""
 
 
 class EventLog:
@@ -134,7 +134,7 @@ def _complain_once(folder: Path, error: OSError) -> None:
         _complained.add(folder)
         why = error.strerror or type(error).__name__
         with suppress(OSError, ValueError):  # standard error may be closed
-            say(f"deaps: cannot write to {folder} ({why}); going on without")
+            notify(f"deaps: cannot write to {folder} ({why}); going on without")
 
 
 def _since(started: float) -> float:

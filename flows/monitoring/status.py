@@ -1,4 +1,4 @@
-"""The state of a store, told without starting anything: what is published, running, wrong.
+"""The state of a store, read without starting anything: what is published, running, wrong.
 
 Nothing here imports torch or Prefect, and no data set is looked at.
 """
@@ -73,7 +73,7 @@ class ReportStatus:
 
 @dataclass(frozen=True, slots=True)
 class StoreStatus:
-    """All that ``deaps status`` tells.
+    """All that ``deaps status`` prints.
 
     ``published`` is None where nothing is, or where ``problem`` says why it cannot be read.
     """
@@ -136,7 +136,7 @@ def _read_published(index: DuckDBPyConnection) -> Published:
 
 
 def _refreshed_at(root: Path, published: Published | None) -> datetime | None:
-    """Return the newer of the last scan in the index and the last one that the log tells of.
+    """Return the newer of the last scan in the index and the last one in the log.
 
     A scan that found nothing changed publishes nothing, so only the log knows of it.
     """
@@ -266,7 +266,7 @@ _TAIL_BYTES = 2**16
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """One training; ``step`` is the last that its metrics tell of."""
+    """One training; ``step`` is the last in its metrics."""
 
     name: str
     method: str

@@ -82,7 +82,7 @@ class _Printable:
             yield segment if is_control else segment._replace(text=printable(segment.text))
 
 
-def say(text: str) -> None:
+def notify(text: str) -> None:
     """Print a sentence on standard error, so that standard output holds results alone.
 
     Inside a flow run Prefect's log has it, too. Nobody may be there to read it: a flow run

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from flows.runtime.console import say
+from flows.runtime.console import notify
 from flows.runtime.slurm import slurm_workers
 from storage.errors import DeapsError
 from storage.locks import lock_problem
@@ -46,19 +46,11 @@ WORKER_SETTINGS = {
 }
 
 
-class WorkersError(DeapsError):
-    """The workers of this machine do not start."""
-
-
-class NoSchedulerError(DeapsError):
-    """Nobody answers at ``execution.dask_address``."""
-
-
 def local_workers(execution: ExecutionSettings) -> int:
     """Return how many worker processes this machine gets."""
     if execution.workers is not None:
         return execution.workers
-    # Affinity, where the system tells it, knows of containers and batch jobs.
+    # Affinity, where the system has it, knows of containers and batch jobs.
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
@@ -122,25 +114,25 @@ def _new_pool(execution: ExecutionSettings) -> Iterator[Client]:
     # A large benchmark's folds are one task, sent once: Dask would warn of its 16 MB.
     dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
     logging.getLogger("distributed").setLevel(logging.ERROR)
-    # Its tracebacks are about workers that died, which is said and mended here.
+    # Its tracebacks are about workers that died, which is reported and handled here.
     logging.getLogger("distributed.nanny").setLevel(logging.CRITICAL)
     if execution.cluster == "slurm" and execution.dask_address is None:
         with slurm_workers(execution, WORKER_SETTINGS) as client:
-            _say_address(client)
+            _print_address(client)
             yield client
         return
     if execution.dask_address is not None:
-        say(f"asking the Dask scheduler at {execution.dask_address} ...")
+        notify(f"asking the Dask scheduler at {execution.dask_address} ...")
         with _connected(execution.dask_address) as client:
-            _say_address(client)
+            _print_address(client)
             yield client
         return
     n_workers = local_workers(execution)
-    say(f"starting {n_workers} worker{'' if n_workers == 1 else 's'} ...")
+    notify(f"starting {n_workers} worker{'' if n_workers == 1 else 's'} ...")
     with dask.config.set(WORKER_SETTINGS), _environment_kept():
         cluster = _start_cluster(n_workers)
         with cluster, Client(cluster) as client:
-            _say_address(client)
+            _print_address(client)
             yield client
 
 
@@ -160,8 +152,8 @@ def _start_cluster(n_workers: int) -> LocalCluster:
                 silence_logs=logging.CRITICAL,
             )
         except RuntimeError:
-            say("a worker ended while it started; starting the workers again")
-    raise WorkersError(
+            notify("a worker ended while it started; starting the workers again")
+    raise DeapsError(
         f"workers ended while they started, {_STARTS} times; look for a lack of memory, or lower "
         f"execution.workers (now {n_workers})"
     )
@@ -174,16 +166,16 @@ def _connected(address: str) -> Client:
     try:
         return Client(address, timeout=_PATIENCE_S)
     except OSError:
-        raise NoSchedulerError(
+        raise DeapsError(
             f"no Dask scheduler at {address} (execution.dask_address); start it with "
             "`dask scheduler`, or leave the key out to use this machine's cores"
         ) from None
 
 
-def _say_address(client: Client) -> None:
+def _print_address(client: Client) -> None:
     if not has_package("bokeh"):
         return  # Dask then has no pages; the extra `dashboard` brings them
-    say(f"Dask's pages: {client.dashboard_link}")
+    notify(f"Dask's pages: {client.dashboard_link}")
 
 
 _said: set[Path] = set()
@@ -196,4 +188,4 @@ def warn_of_locks(store: Path) -> None:
         return
     _said.add(store)
     if problem := lock_problem(store):
-        say(f"warning: {problem}")
+        notify(f"warning: {problem}")

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from flows.runtime.console import say
+from flows.runtime.console import notify
 from flows.runtime.processes import starts_again
 from storage.errors import DeapsError
 
@@ -233,7 +233,7 @@ def _wait_for(wait: PoolWait, what: str) -> None:
     names = ", ".join(each.job.name for each in wait.under_way)
     if not wait.is_waiting:
         wait.is_waiting = True
-        say(f"waiting for {what}, at most {wait.patience_s:.0f} s: {names}")
+        notify(f"waiting for {what}, at most {wait.patience_s:.0f} s: {names}")
     if time.monotonic() - wait.alive_at > wait.patience_s:
         raise PoolError(
             f"waited {wait.patience_s:.0f} s (execution.pool_patience_s) for {what}; not done: "
@@ -243,7 +243,7 @@ def _wait_for(wait: PoolWait, what: str) -> None:
 
 
 def _cancel(client: SyncPrefectClient, wait: PoolWait) -> None:
-    """Take back what no worker has taken: the next run submits it anew."""
+    """Take back what no worker has taken: the next run submits it again."""
     from prefect.states import Cancelled
 
     message = "no worker took it in time; the pipeline has ended"

@@ -19,7 +19,7 @@ from functools import cached_property, partial, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 from uuid import UUID
 
-from flows.runtime.console import say
+from flows.runtime.console import notify
 from flows.runtime.processes import keep_stopping_at_once
 from flows.runtime.server_address import named_server
 from storage.errors import DeapsError
@@ -49,19 +49,19 @@ def run_command(name: str, body: Callable[[], R], parameters: Mapping[str, Any])
     """
     address = named_server()
     if address is None:
-        say("no Prefect server here; to watch runs in its pages, start `deaps serve` first")
+        notify("no Prefect server here; to watch runs in its pages, start `deaps serve` first")
         return body()
     from httpx import HTTPError
 
-    say(f"asking the Prefect server at {address} ...")
+    notify(f"asking the Prefect server at {address} ...")
     if problem := server_problem():
-        say(f"{problem}; working without Prefect")
+        notify(f"{problem}; working without Prefect")
         return body()
-    _leave_known_errors_to_us()
+    _hide_known_errors()
     try:
         return _as_flow(name, body, parameters)
     except HTTPError as error:
-        say(f"Prefect's server is gone ({type(error).__name__}); going on without it")
+        notify(f"Prefect's server is gone ({type(error).__name__}); going on without it")
         return body()
 
 
@@ -231,7 +231,7 @@ def is_server_gone(error: BaseException | None) -> bool:
     return isinstance(error, HTTPError)
 
 
-def _leave_known_errors_to_us() -> None:
+def _hide_known_errors() -> None:
     """Keep Prefect from printing tracebacks of errors that a person can mend, or need not.
 
     The command prints the message of the former, a full disk's too, in one line, and works on
@@ -325,5 +325,5 @@ def _publish(publish: Callable[[], T]) -> T | None:
         return publish()
     except HTTPError as error:
         _given_up = True
-        say(f"Prefect's server takes no artifacts ({type(error).__name__}); going on without")
+        notify(f"Prefect's server takes no artifacts ({type(error).__name__}); going on without")
         return None

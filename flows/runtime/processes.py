@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any, NoReturn
 
-from flows.runtime.console import say
+from flows.runtime.console import notify
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _STOPPED = "stopped; what was done is kept, run it again to go on"
@@ -75,7 +75,7 @@ def starts_again(name: str, attempts: int, why: str) -> bool:
     """Return whether a training whose process died is started again, and say so if it is."""
     if attempts >= ATTEMPTS:
         return False
-    say(f"{name} died ({why}); starting it again from its last checkpoint")
+    notify(f"{name} died ({why}); starting it again from its last checkpoint")
     return True
 
 

@@ -17,7 +17,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from flows.runtime.console import console, log_line, say
+from flows.runtime.console import console, log_line, notify
 from flows.runtime.prefect_glue import move_progress, publish_progress
 
 _ARTIFACT_EVERY_S = 10.0
@@ -63,7 +63,7 @@ class StageProgress:
         self._update_artifact()
 
     def advance(self, items: int, remark: str = "") -> None:
-        """Count ``items`` more as done; ``remark`` stands beside the title."""
+        """Count ``items`` more as done; ``remark`` follows the title."""
         with self._lock:
             self.done += items
             title = f"{self.title} {remark}".rstrip()
@@ -72,8 +72,8 @@ class StageProgress:
             if now - self._last_line > _LINE_EVERY_S:
                 self._last_line = now
                 # A terminal has the bar; Prefect's log gets the line in any case.
-                tell = log_line if self._console.is_terminal else say
-                tell(f"{title}: {self.done:,} of {self.total:,}{self._end()}")
+                print_line = log_line if self._console.is_terminal else notify
+                print_line(f"{title}: {self.done:,} of {self.total:,}{self._end()}")
             if now - self._last_artifact > _ARTIFACT_EVERY_S:
                 self._last_artifact = now
                 self._update_artifact()
@@ -89,7 +89,7 @@ class StageProgress:
         self.advance(done - self.done)
 
     def _end(self) -> str:
-        """Return how long the rest takes, where that can be told."""
+        """Return how long the rest takes, where it can be estimated."""
         elapsed = time.monotonic() - self._started
         if not 0 < self.done < self.total:
             return ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deaps.evaluation.document import Stage
 from flows.config import Settings, load_settings, name_sources
-from flows.runtime.console import say
+from flows.runtime.console import notify
 
 if TYPE_CHECKING:
     from flows.ingest.scan import Scan
@@ -67,5 +67,5 @@ def load_context(preset: str | None, config: str | None, overrides: list[str] | 
     path, typed = Path(config) if config else None, overrides or ()
     settings = load_settings(preset=preset, config=path, overrides=typed)
     sources = name_sources(preset=preset, config=path, overrides=typed)
-    say(f"store: {settings.store.root}, settings: {sources}")
+    notify(f"store: {settings.store.root}, settings: {sources}")
     return RunContext(settings, StageParameters(preset, config, overrides))

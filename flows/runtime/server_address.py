@@ -2,7 +2,7 @@
 
 Asked without Prefect: importing it takes a second. ``deaps serve`` publishes its server's address
 and password as the active profile in Prefect's home, where the bare ``prefect`` command finds them,
-and notes who it is in ``serve.json`` beside it. Both files are for their owner alone.
+and notes who it is in ``serve.json`` next to it. Both files are for their owner alone.
 """
 
 from __future__ import annotations
@@ -32,10 +32,6 @@ class RunningServe(NamedTuple):
 
     pid: int
     address: str
-
-
-class ServeRunsError(DeapsError):
-    """There is a ``deaps serve`` in this folder already."""
 
 
 def named_server() -> str | None:
@@ -79,12 +75,12 @@ def registered_serve() -> Iterator[None]:
 
     Raises
     ------
-    ServeRunsError
+    DeapsError
         If there is another.
     """
     if (other := running_serve()) is not None and other.pid != os.getpid():
         where = f" at {other.address}" if other.address else ""
-        raise ServeRunsError(
+        raise DeapsError(
             f"deaps serve runs here already: process {other.pid}{where}; use it, or end it first"
         )
     withdraw_dead_serve()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deaps.training.run_folder import clear_failure, read_failure
-from flows.runtime.console import say
+from flows.runtime.console import notify
 from flows.runtime.processes import starts_again
 from storage.errors import DeapsError
 from storage.files import store_id
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
 
 _POLL_S = 5.0
 _COMMAND_S = 60
-
-
-class SlurmError(DeapsError):
-    """SLURM is not there, or refuses a job; the message has its own words."""
 
 
 def worker_environment(dask_settings: Mapping[str, Any]) -> dict[str, str]:
@@ -58,7 +54,7 @@ def slurm_workers(
 
     Raises
     ------
-    SlurmError
+    DeapsError
         If SLURM refuses such a job, or starts none in time.
     """
     require_extra("slurm", "dask_jobqueue")
@@ -93,11 +89,11 @@ def slurm_workers(
 
 
 def _wait_for_worker(client: Client, patience_s: float) -> None:
-    say("waiting for SLURM to start workers (squeue shows them as deaps-worker)")
+    notify("waiting for SLURM to start workers (squeue shows them as deaps-worker)")
     try:
         client.wait_for_workers(1, timeout=patience_s)
     except TimeoutError:
-        raise SlurmError(
+        raise DeapsError(
             f"SLURM started no worker within {patience_s:.0f} s (execution.pool_patience_s); "
             "see squeue, and try again when the cluster has room"
         ) from None
@@ -105,7 +101,7 @@ def _wait_for_worker(client: Client, patience_s: float) -> None:
 
 def _require_sbatch() -> None:
     if shutil.which("sbatch") is None:
-        raise SlurmError(
+        raise DeapsError(
             "execution.cluster is 'slurm', but there is no sbatch here; run it on a login node"
         )
 
@@ -115,12 +111,12 @@ def check_job(script: str) -> None:
 
     Raises
     ------
-    SlurmError
+    DeapsError
         If not, with SLURM's reason.
     """
     asked = _slurm("sbatch", "--test-only", given=script)
     if asked.returncode:
-        raise SlurmError(
+        raise DeapsError(
             f"SLURM refuses such a job: {asked.stderr.strip()}; see execution.slurm (partition, "
             "account, walltime, memory, options)"
         )
@@ -156,7 +152,7 @@ def train_by_slurm(
 
     Raises
     ------
-    SlurmError
+    DeapsError
         If SLURM refuses the job, or it ended too often before the training did.
     """
     _require_sbatch()
@@ -185,9 +181,9 @@ def train_by_slurm(
         if run.finished:
             return
         if reason := read_failure(folder):
-            raise SlurmError(reason)
+            raise DeapsError(reason)
         if not starts_again(f"run {run.name}", attempts, f"SLURM's job {job} ended"):
-            raise SlurmError(
+            raise DeapsError(
                 f"{run.name}: {attempts} jobs ended before the training did; {log} ends with: "
                 f"{_tail(log)}"
             )
@@ -221,7 +217,7 @@ def torchrun_command(
 def _submit(script: str) -> str:
     done = _slurm("sbatch", "--parsable", given=script)
     if done.returncode:
-        raise SlurmError(f"SLURM refuses the job: {done.stderr.strip()}")
+        raise DeapsError(f"SLURM refuses the job: {done.stderr.strip()}")
     return done.stdout.strip().partition(";")[0]
 
 
@@ -232,7 +228,7 @@ def _queued(name: str) -> str | None:
     """
     asked = _slurm("squeue", "--noheader", "--me", f"--name={name}", "--format=%i")
     while asked.returncode:
-        say(f"SLURM does not answer ({asked.stderr.strip()}); asking again")
+        notify(f"SLURM does not answer ({asked.stderr.strip()}); asking again")
         time.sleep(_POLL_S)
         asked = _slurm("squeue", "--noheader", "--me", f"--name={name}", "--format=%i")
     ids: list[str] = asked.stdout.split()

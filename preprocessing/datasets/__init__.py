@@ -9,9 +9,8 @@ from __future__ import annotations
 from preprocessing.datasets.interface import (
     DATASETS,
     DataSet,
-    DataSetError,
-    NotFetchableError,
     register,
 )
+from storage.errors import DeapsError
 
-__all__ = ["DATASETS", "DataSet", "DataSetError", "NotFetchableError", "register"]
+__all__ = ["DATASETS", "DataSet", "DeapsError", "register"]

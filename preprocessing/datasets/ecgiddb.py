@@ -34,7 +34,7 @@ class EcgId(WfdbDataSet):
     def read(
         self, root: Path, recording: FoundRecording, channels: tuple[str, ...]
     ) -> RawRecording:
-        """Return the raw signal (not the filtered copy beside it) with age and sex."""
+        """Return the raw signal (not the filtered copy next to it) with age and sex."""
         from preprocessing.formats.wfdb_record import header_comments
 
         raw = super().read(root, recording, channels)

@@ -1,4 +1,4 @@
-"""A folder of the user's own files, with ``subjects.csv`` beside them."""
+"""A folder of the user's own files, with ``subjects.csv`` next to them."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Folder(DataSet):
         return CohortTables(facts, warnings=warnings, understood=tuple(table.understood))
 
     def subject_columns(self, root: Path) -> list[str]:
-        """Return the columns of ``subjects.csv`` beside those that every such table has."""
+        """Return the columns of ``subjects.csv`` besides those that every such table has."""
         path = self._table_file(root)
         names = column_names(path) if path else []
         return [name for name in names if name not in (*COLUMNS, *SYNONYMS)]

@@ -21,10 +21,6 @@ ENTRY_POINTS = "deaps.datasets"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-class NotFetchableError(DeapsError):
-    """A data set that cannot be downloaded; the message gives the next step."""
-
-
 class DataSet(ABC):
     """A data set: its names, and how its recordings are fetched, found, read and described.
 
@@ -107,21 +103,17 @@ class DataSet(ABC):
 
         Raises
         ------
-        NotFetchableError
+        DeapsError
             If it cannot be downloaded from here; the message gives the next step.
         """
         from preprocessing.physionet import download_database
 
         if self.physionet is None:
-            raise NotFetchableError(
+            raise DeapsError(
                 f"{self.label} cannot be downloaded from here; give the folder of your copy, "
                 f"--set data.{self.name}=/path/to/it"
             )
         download_database(self.physionet, folder)
-
-
-class DataSetError(DeapsError):
-    """A data set that cannot be registered; the message says why."""
 
 
 class Registry(Mapping[str, DataSet]):
@@ -154,13 +146,13 @@ class Registry(Mapping[str, DataSet]):
 
         Raises
         ------
-        DataSetError
+        DeapsError
             If it lacks a member, or another class has its name.
         """
         _check(dataset)
         present = self._datasets.get(dataset.name)
         if present is not None and type(present) is not type(dataset):
-            raise DataSetError(
+            raise DeapsError(
                 f"data set {dataset.name!r} of {_class_name(dataset)} has the name of "
                 f"{_class_name(present)}; give it another"
             )
@@ -191,27 +183,27 @@ class Registry(Mapping[str, DataSet]):
             loaded = point.load()
             dataset = loaded() if isinstance(loaded, type) else loaded
         except Exception as error:  # whatever a foreign package raises when it is imported
-            raise DataSetError(
+            raise DeapsError(
                 f"data set {point.name!r} cannot be loaded from {point.value} "
                 f"({type(error).__name__}: {error}); mend or uninstall that package"
             ) from error
         if isinstance(dataset, DataSet):
             self.register(dataset)
         if point.name not in self._datasets:
-            raise DataSetError(
+            raise DeapsError(
                 f"{point.value} offers data set {point.name!r} and registers none of that name"
             )
 
 
 def _check(dataset: DataSet) -> None:
     if not isinstance(dataset, DataSet):
-        raise DataSetError(f"{dataset!r} is no instance of {DataSet.__module__}.DataSet")
+        raise DeapsError(f"{dataset!r} is no instance of {DataSet.__module__}.DataSet")
     for member in ("name", "label", "about"):
         value = getattr(dataset, member, None)
         if not isinstance(value, str) or not value:
-            raise DataSetError(f"{_class_name(dataset)}: {member} is {value!r}; expected a text")
+            raise DeapsError(f"{_class_name(dataset)}: {member} is {value!r}; expected a text")
     if not _NAME.fullmatch(dataset.name):
-        raise DataSetError(
+        raise DeapsError(
             f"{_class_name(dataset)}: name is {dataset.name!r}; expected a letter, then letters, "
             "digits or _, all in lower case"
         )

@@ -17,9 +17,10 @@ from preprocessing.cohort import (
     read_columns,
     read_values,
 )
-from preprocessing.datasets.interface import DataSet, NotFetchableError, register
+from preprocessing.datasets.interface import DataSet, register
 from preprocessing.datasets.walk import list_files
 from preprocessing.recording import CohortTables, Facts, FoundRecording, RawRecording
+from storage.errors import DeapsError
 from storage.schema import Scoring, SourceRole
 
 _FILE_NAME = re.compile(r"shhs([12])-(\d+)\.edf", re.IGNORECASE)
@@ -134,8 +135,8 @@ class Shhs(DataSet):
         return merge_values(rows), warnings
 
     def fetch(self, folder: Path) -> None:
-        """Raise NotFetchableError with the steps to access."""
-        raise NotFetchableError(_STEPS)
+        """Raise DeapsError with the steps to access."""
+        raise DeapsError(_STEPS)
 
 
 def _edf_folder(root: Path, visit: int) -> str:

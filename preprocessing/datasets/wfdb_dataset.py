@@ -1,4 +1,4 @@
-"""What data sets of WFDB records share: a record is a header and the files beside it."""
+"""What data sets of WFDB records share: a record is a header and the files next to it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def is_file(path: Path) -> bool:
 
 
 def with_rhythms(raw: RawRecording, header: Path) -> RawRecording:
-    """Return the recording with the rhythms of the ``.atr`` file beside its header."""
+    """Return the recording with the rhythms of the ``.atr`` file next to its header."""
     from dataclasses import replace
 
     from preprocessing.formats.wfdb_record import read_rhythms

@@ -45,7 +45,7 @@ class EdfHeader:
 
     ``n_records`` is -1 where the recorder did not fill it in. ``physical`` and ``digital`` are
     the limits of each signal as text: a field that nobody needs may hold anything. ``clock_s``
-    is the time of day at the start, in seconds after midnight; the date beside it is not read.
+    is the time of day at the start, in seconds after midnight; the date is not read.
     """
 
     n_records: int

@@ -1,4 +1,4 @@
-"""Challenge 2017's records: a MATLAB file of int16 samples beside a WFDB header."""
+"""Challenge 2017's records: a MATLAB file of int16 samples next to a WFDB header."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class WfdbHeader:
     segments: tuple[tuple[str, int], ...] = ()
     n_signals: int = 0
     clock_s: float | None = None
-    """Time of day at the start, in seconds after midnight; the date beside it is not read."""
+    """Time of day at the start, in seconds after midnight; the date is not read."""
 
 
 def read_wfdb_header(path: Path) -> WfdbHeader:
@@ -153,7 +153,7 @@ def safe_file_name(name: str) -> str:
     """Return the name of a signal file below the header's folder; refuse any other place."""
     if not is_below(name):
         raise UnreadableRecordingError(
-            "signal file: the header names a file outside its own folder; put it beside the header"
+            "signal file: the header names a file outside its own folder; put it next to the header"
         )
     return name
 

@@ -80,7 +80,7 @@ def read_wfdb_lead(
 def read_rhythms(
     header_path: Path, *, duration_s: float
 ) -> tuple[tuple[RhythmChange, ...], tuple[str, ...]]:
-    """Return the rhythm changes of the ``.atr`` file beside a header, and notes on odd ones."""
+    """Return the rhythm changes of the ``.atr`` file next to a header, and notes on odd ones."""
     path = file_beside(header_path, header_path.stem + ".atr")
     if not path.is_file():  # a pipe would be waited for
         return (), ("no annotation file",)

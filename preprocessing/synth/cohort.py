@@ -26,7 +26,7 @@ DATASETS: dict[str, SynthDataset] = {
 
 _MARK = (
     "These recordings are synthetic: `deaps synth` made them, and no person was recorded.\n"
-    "Keep this file beside them: the store, the encoders and the report say it by this mark.\n"
+    "Keep this file next to them: the store, the encoders and the report say it by this mark.\n"
 )
 
 
@@ -35,7 +35,7 @@ def _write_one(root: Path, settings: SynthSettings, job: tuple[str, str]) -> Non
     DATASETS[dataset].write_record(root / dataset, settings, record)
 
 
-def _leave_signals_to_parent() -> None:
+def _ignore_signals() -> None:
     """Let Ctrl-C, which reaches all processes of a terminal, stop the parent alone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -66,7 +66,7 @@ def write_cohort(
             write(job)
             progress(done, len(jobs))
     else:
-        with ProcessPoolExecutor(workers, initializer=_leave_signals_to_parent) as pool:
+        with ProcessPoolExecutor(workers, initializer=_ignore_signals) as pool:
             for done, _ in enumerate(pool.map(write, jobs, chunksize=1), start=1):
                 progress(done, len(jobs))
     roots = {name: root / name for name in dict.fromkeys(name for name, _ in jobs)}

@@ -71,7 +71,7 @@ BOUTS: dict[str, tuple[Bout, ...]] = {
     "200": (Bout(Rhythm.BIGEMINY, 0.35, 12),),
     "223": (Bout(Rhythm.BIGEMINY, 0.10, 5),),
 }
-"""Rhythms beside sinus, at about the shares of the real notes. Unlike the real ones, every AFib
+"""Rhythms other than sinus, at about the shares of the real notes. Unlike the real ones, every AFib
 record keeps some sinus rhythm."""
 
 LEFT_BLOCK = frozenset({"109", "111", "207", "214"})

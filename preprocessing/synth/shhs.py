@@ -236,7 +236,7 @@ def _signals(settings: SynthSettings, visit: Visit, night: synth.Recording) -> l
 
 
 def write_record(root: Path, settings: SynthSettings, name: str) -> None:
-    """Write ``polysomnography/edfs/shhs<visit>/<name>.edf`` and the two scorings beside it.
+    """Write ``polysomnography/edfs/shhs<visit>/<name>.edf`` and the two scorings next to it.
 
     The header names nobody and no day; the start is a fixed time of the evening.
     """

@@ -162,7 +162,7 @@ def scorings_differ(visit: Visit) -> bool:
 def make_night(settings: SynthSettings, visit: Visit) -> Recording:
     """Return the ECG of one night in mV, with its beats, rhythms, breathing and sleep.
 
-    Gain and axis are drawn anew for each visit; in the first, one in ten is upside down.
+    Gain and axis are drawn for each visit; in the first, one in ten is upside down.
     """
     rng = rng_for(settings.seed, "shhs", visit.name)
     inverted = visit.number == 1 and bool(rng.random() < INVERTED_SHARE)

@@ -39,7 +39,7 @@ _HEADER_OF = {".dat": ".hea", ".mat": ".hea", ".atr": ".hea", ".eeg": ".vhdr", "
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """What can be told of one recording; None where nothing can."""
+    """What is known of one recording; None where nothing is."""
 
     subject: str | None = None
     visit: str | None = None
@@ -48,7 +48,7 @@ class Guess:
 
 
 def guess(root: Path, path: str) -> Guess:
-    """Return what name and header of the file ``path`` below ``root`` tell."""
+    """Return what name and header of the file ``path`` below ``root`` say."""
     subject, visit = guess_from_name(path)
     sex, age = _from_header(root / path)
     return Guess(subject, visit, sex, age if age is not None and age < _OLDEST else None)
@@ -160,9 +160,9 @@ def opened_file(path: Path) -> Path:
             return header
         if (naming := _header_that_names(path)) is not None:
             return naming
-        raise DeapsError(f"{path} has no header {header.name} beside it, which has its rate")
-    beside = [path.with_name(path.name + ending) for ending in RECORDING_SUFFIXES]
-    present = [file for file in beside if file.is_file()]
+        raise DeapsError(f"{path} has no header {header.name} next to it, which has its rate")
+    recordings = [path.with_name(path.name + ending) for ending in RECORDING_SUFFIXES]
+    present = [file for file in recordings if file.is_file()]
     if len(present) > 1:
         raise DeapsError(f"{path} is {' or '.join(file.name for file in present)}; name one")
     if present:

@@ -350,7 +350,7 @@ def read_sexes(texts: Sequence[str]) -> Sexes:
     """Return the sexes of a whole column.
 
     Codes are judged together: 1 and 2 mean male and female (ISO 5218), but with a 0 among them
-    nobody can know which is which, nor what M means beside H (hombre, mujer).
+    nobody can know which is which, nor what M means where there is an H (hombre, mujer).
     """
     codes = [_code(text) for text in texts]
     ambiguous, problem = _ambiguous(set(codes))

@@ -268,12 +268,8 @@ def _sources(row: RecordingRow, ids: Mapping[RecordingKey, int]) -> list[dict[st
     return [recording | source_to_dict(source) for source in row.sources]
 
 
-class PublicationError(DeapsError):
-    """The index could not be published; the published one stays as it was."""
-
-
 def check_rows(root: Path, rows: Sequence[RecordingRow]) -> None:
-    """Raise PublicationError unless the file of each row exists with the size in the row."""
+    """Raise DeapsError unless the file of each row exists with the size in the row."""
     for row in rows:
         if row.status is not Status.OK or (row.path is None and row.n_windows == 0):
             continue
@@ -283,11 +279,11 @@ def check_rows(root: Path, rows: Sequence[RecordingRow]) -> None:
                 f"{row.dataset}/{row.name}: window file {row.path} has {size} bytes, "
                 f"expected {row.bytes}; run deaps doctor, then deaps preprocess"
             )
-            raise PublicationError(message)
+            raise DeapsError(message)
 
 
 def check_index(connection: DuckDBPyConnection) -> None:
-    """Raise PublicationError unless windows and recordings of a filled index agree.
+    """Raise DeapsError unless windows and recordings of a filled index agree.
 
     Raises
     ------
@@ -297,12 +293,12 @@ def check_index(connection: DuckDBPyConnection) -> None:
     wrong = connection.execute(_WRONG_COUNTS).fetchall()
     if wrong:
         listed = "; ".join(f"{name} has {n} windows, expected {m}" for name, n, m in wrong)
-        raise PublicationError(
+        raise DeapsError(
             f"windows and recordings disagree: {listed}; run deaps doctor, then deaps preprocess"
         )
     lost = [name for (name,) in connection.execute(_LOST_SCORINGS).fetchall()]
     if lost:
-        raise PublicationError(
+        raise DeapsError(
             f"stages and events of {', '.join(lost)} are neither new nor in the published index; "
             "run deaps preprocess --verify, which reads them again"
         )

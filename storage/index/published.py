@@ -123,7 +123,7 @@ def _part_order(part: str) -> tuple[int, str]:
 
 
 def _contents(row: RecordingRow) -> Iterator[tuple[str, ...]]:
-    """Yield what tells that two recordings are one: digests of signal files, and of the signal."""
+    """Yield digests that copies of a recording share: of signal files, and of the signal."""
     if row.status is not Status.OK:
         return
     if row.signal_digest:  # one file may hold the leads of several recordings

@@ -89,7 +89,7 @@ ANTI JOIN incoming_subjects USING (dataset, subject, visit) ORDER BY ALL
 
 
 class WindowFile(NamedTuple):
-    """A recording's window file, and what it decides beside it: rhythm and time of day."""
+    """A recording's window file, with what the recording adds: rhythm and time of day."""
 
     recording_id: int
     path: str

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from deaps.config import DataPart, NoSuchPartError, SamplingSettings, require_parts
+from deaps.config import DataPart, SamplingSettings, require_parts
 from deaps.sampling.window_pool import load_pool
+from storage.errors import DeapsError
 from storage.schema import Quality
 from storage.snapshot import open_index
 from tests.storage.made_store import make_row, publish_rows, write_recording
@@ -56,5 +57,5 @@ def test_the_sampler_draws_from_the_parts_named(
 def test_a_part_that_is_not_there_is_named_with_those_that_are(
     store: Path, name: str, message: str
 ) -> None:
-    with open_index(store) as index, pytest.raises(NoSuchPartError, match=message):
+    with open_index(store) as index, pytest.raises(DeapsError, match=message):
         require_parts(index, [name], setting="x")

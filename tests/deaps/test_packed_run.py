@@ -12,12 +12,13 @@ import pytest
 
 from deaps.evaluation.answers import write_answers
 from deaps.evaluation.probes import Answers
-from deaps.packed_run import PackedRunError, pack_run, unpack_run
+from deaps.packed_run import pack_run, unpack_run
 from deaps.train import train_run
 from deaps.training.run_folder import Run, create_run, encoder_digests, encoder_files
 from deaps.training.trained_on import read_trained_on
 from flows.config import load_settings
 from flows.experiment.plan import method_plan
+from storage.errors import DeapsError
 from tests.deaps.evaluation.labelled_store import make_labelled_store, recording
 from tests.storage.made_store import publish_rows
 
@@ -86,7 +87,7 @@ def test_a_run_that_is_there_stays_as_it_is(run: Run, tmp_path: Path) -> None:
 def test_a_run_of_another_snapshot_is_refused(run: Run, tmp_path: Path) -> None:
     other = tmp_path / "fewer"
     publish_rows(other, [recording(other, "shhs", "a")])
-    with pytest.raises(PackedRunError, match=r"trained on snapshot .* data sets .* differ"):
+    with pytest.raises(DeapsError, match=r"trained on snapshot .* data sets .* differ"):
         unpack_run(pack_run(run, tmp_path), other)
     assert not list((other / "runs").glob("*"))
 
@@ -116,7 +117,7 @@ def test_a_name_that_no_packed_run_has_is_refused(
     run: Run, other_store: Path, tmp_path: Path, name: str
 ) -> None:
     members = dict(_members(pack_run(run, tmp_path))) | {name: b"x"}
-    with pytest.raises(PackedRunError, match="which no packed run has"):
+    with pytest.raises(DeapsError, match="which no packed run has"):
         unpack_run(_write(tmp_path / "bad.run.tar", members), other_store)
     assert not list(tmp_path.rglob("escaped*"))
 
@@ -127,7 +128,7 @@ def test_a_link_is_refused(other_store: Path, tmp_path: Path) -> None:
         member = tarfile.TarInfo("config.toml")
         member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
         archive.addfile(member)
-    with pytest.raises(PackedRunError, match="which no packed run has"):
+    with pytest.raises(DeapsError, match="which no packed run has"):
         unpack_run(path, other_store)
 
 
@@ -135,19 +136,19 @@ def test_a_link_is_refused(other_store: Path, tmp_path: Path) -> None:
 def test_a_truncated_file_is_refused(run: Run, other_store: Path, tmp_path: Path, end: int) -> None:
     path = pack_run(run, tmp_path)
     path.write_bytes(path.read_bytes()[:end])
-    with pytest.raises(PackedRunError, match="damaged"):
+    with pytest.raises(DeapsError, match="damaged"):
         unpack_run(path, other_store)
 
 
 def test_damaged_answers_are_refused(run: Run, other_store: Path, tmp_path: Path) -> None:
     members = dict(_members(pack_run(run, tmp_path)))
     members[_ANSWERS] = members[_ANSWERS][:-1] + b"x"
-    with pytest.raises(PackedRunError, match=r"one\.answers is not whole"):
+    with pytest.raises(DeapsError, match=r"one\.answers is not whole"):
         unpack_run(_write(tmp_path / "bad.run.tar", members), other_store)
 
 
 def test_a_run_that_is_not_finished_is_not_packed(run: Run, tmp_path: Path) -> None:
     settings = load_settings(overrides=['sampling.datasets=["shhs"]', "training.batch=4"])
     begun = create_run(run.store, method_plan(settings, "byol"))
-    with pytest.raises(PackedRunError, match="is not finished"):
+    with pytest.raises(DeapsError, match="is not finished"):
         pack_run(begun, tmp_path)

@@ -23,10 +23,11 @@ import deaps.train
 from deaps.method_registry import PAPER_METHODS
 from deaps.methods.deaps import Byol
 from deaps.models.encoder_file import load_encoder, read_about
-from deaps.train import NonFiniteError, StepClock, TrainingStoppedError, train_run
+from deaps.train import StepClock, TrainingStoppedError, train_run
 from deaps.training.metrics import read_metrics
-from deaps.training.run_folder import Run, RunError, encoder_files, open_run
+from deaps.training.run_folder import Run, encoder_files, open_run
 from storage import check_store, remove_unused_files
+from storage.errors import DeapsError
 from storage.files import CHECKPOINTS_FOLDER
 from tests.deaps.training.training_store import make_run, make_training_store
 
@@ -199,7 +200,7 @@ def test_a_training_that_is_asked_to_stop_writes_a_checkpoint_and_says_where(
     with pytest.raises(TrainingStoppedError, match=r"stopped at step 2 .* goes on from step 2"):
         train_run(run.folder, device="cpu", stop=lambda: next(asked))
     said: list[str] = []
-    assert_same(train_run(run.folder, device="cpu", say=said.append), whole)
+    assert_same(train_run(run.folder, device="cpu", notify=said.append), whole)
     assert f"run {run.name}: going on from step 2" in said
 
 
@@ -245,7 +246,7 @@ def test_damaged_newest_checkpoint_costs_only_time(store: Path, tmp_path: Path) 
     newest = sorted((run.folder / CHECKPOINTS_FOLDER).glob("step-*"))[-1]
     (newest / "weights.safetensors").write_bytes(b"cut")
     said: list[str] = []
-    assert_same(train_run(run.folder, device="cpu", say=said.append), whole)
+    assert_same(train_run(run.folder, device="cpu", notify=said.append), whole)
     assert "damaged" in said[0]
     assert "from step 2" in said[1]
 
@@ -263,7 +264,7 @@ def test_loss_that_is_no_number_stops_and_keeps_the_checkpoint(
         return terms | {"loss": terms["loss"] * float("nan")} if len(calls) == 5 else terms
 
     monkeypatch.setattr(Byol, "forward", spoiled)
-    with pytest.raises(NonFiniteError, match="the loss is nan at step 5; the last checkpoint"):
+    with pytest.raises(DeapsError, match="the loss is nan at step 5; the last checkpoint"):
         train_run(run.folder, device="cpu")
     assert all(torch.isfinite(value).all() for value in last_weights(run).values())
 
@@ -280,13 +281,13 @@ def test_a_gradient_that_is_no_number_is_named(
         return terms | {"loss": terms["loss"] + (terms["loss"] - terms["loss"]).abs().sqrt()}
 
     monkeypatch.setattr(Byol, "forward", spoiled)
-    with pytest.raises(NonFiniteError, match="the gradient is nan at step 1; the last checkpoint"):
+    with pytest.raises(DeapsError, match="the gradient is nan at step 1; the last checkpoint"):
         train_run(run.folder, device="cpu")
 
 
 def test_a_step_that_spoils_the_weights_stops_before_they_are_kept(store: Path) -> None:
     run = make_run(store, learning_rate=1e30)
-    with pytest.raises(NonFiniteError, match=r"the largest representation is .* at step 1; the"):
+    with pytest.raises(DeapsError, match=r"the largest representation is .* at step 1; the"):
         train_run(run.folder, device="cpu")
     assert not list((run.folder / CHECKPOINTS_FOLDER).glob("step-*"))
 
@@ -332,7 +333,7 @@ def test_gradients_are_scaled_in_half_precision_alone(
 
 
 def test_folder_without_a_run_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="no run at"):
+    with pytest.raises(DeapsError, match="no run at"):
         open_run(tmp_path)
 
 

@@ -110,7 +110,8 @@ def test_the_tree_has_every_folder_and_no_other() -> None:
         for path in (ROOT / package).rglob("__init__.py")
         if len(path.relative_to(ROOT).parts) <= 3
     }
-    assert drawn == folders
+    # Folders without Python: SQL, and what was run for one page.
+    assert drawn - {Path("storage/sql"), Path("experiments")} == folders
 
 
 def test_performance_gives_a_command_for_every_measurement_there_is() -> None:

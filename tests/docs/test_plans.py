@@ -18,9 +18,9 @@ def test_the_plan_trains_every_method_and_rung_with_every_seed() -> None:
     experiment = plan_experiment(load_settings(preset="open"))
     seeds = Counter(trained.name for trained in experiment.trained if trained.role == "method")
     assert seeds == dict.fromkeys(PAPER_METHODS, 3)
-    rungs = {row.representation for row in experiment.ablations[0].rows}
+    steps = {row.representation for row in experiment.ablations[0].rows}
     by_name = Counter(trained.name for trained in experiment.trained)
-    assert {by_name[rung] for rung in rungs} == {3}
+    assert {by_name[step] for step in steps} == {3}
 
 
 def test_nobody_who_is_tested_is_trained_on() -> None:

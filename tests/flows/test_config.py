@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from flows.config import ConfigError, Settings, load_settings, parse_override
+from flows.config import Settings, load_settings, parse_override
 from flows.experiment.plan import method_plan
 from flows.presets import preset_names
 from storage.config import SettingsSection
+from storage.errors import DeapsError
 
 
 @pytest.fixture(autouse=True)
@@ -64,20 +65,20 @@ def test_variable_names_the_configuration(tmp_path: Path, monkeypatch: pytest.Mo
     ],
 )
 def test_wrong_settings_are_explained(override: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises(DeapsError, match=message):
         load_settings(overrides=[override])
 
 
 def test_unknown_preset_lists_the_known() -> None:
-    with pytest.raises(ConfigError, match="did you mean 'paper'"):
+    with pytest.raises(DeapsError, match="did you mean 'paper'"):
         load_settings(preset="papper")
 
 
 def test_missing_and_broken_files_are_explained(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot read configuration"):
+    with pytest.raises(DeapsError, match="cannot read configuration"):
         load_settings(config=tmp_path / "absent.toml")
     (tmp_path / "broken.toml").write_text("[data\n")
-    with pytest.raises(ConfigError, match="is not TOML"):
+    with pytest.raises(DeapsError, match="is not TOML"):
         load_settings(config=tmp_path / "broken.toml")
 
 
@@ -128,11 +129,11 @@ def test_every_section_has_the_one_strict_base(section: str) -> None:
 
 @pytest.mark.parametrize("text", ["data.mitdb=", "store.root=  ", 'data.mitdb=""'])
 def test_override_without_a_value_is_an_error(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"no value|is empty"):
+    with pytest.raises(DeapsError, match=r"no value|is empty"):
         load_settings(overrides=[text])
 
 
 @pytest.mark.parametrize("value", ["inf", "-inf", "nan"])
 def test_number_that_is_none_is_an_error(value: str) -> None:
-    with pytest.raises(ConfigError, match="finite number"):
+    with pytest.raises(DeapsError, match="finite number"):
         load_settings(overrides=[f"training.learning_rate={value}"])

@@ -65,7 +65,7 @@ def test_a_data_set_of_another_chain_is_refused_and_nothing_is_written(tmp_path:
 def test_embedding_says_on_which_leads_the_encoder_was_trained(folder: Path) -> None:
     messages: list[str] = []
     embed_source(
-        load_settings(), str(folder / "r1"), None, folder / "o.parquet", say=messages.append
+        load_settings(), str(folder / "r1"), None, folder / "o.parquet", notify=messages.append
     )
     assert "it was trained on these leads: afpdb: ECG0; cpsc2021: II" in messages
 
@@ -99,7 +99,7 @@ def test_the_file_says_whether_its_encoder_was_trained_on_synthetic_data(
     encoder = write_encoder(folder / "e.safetensors", Encoder(), synthetic=synthetic)
     messages: list[str] = []
     out = folder / "out.parquet"
-    embed_source(load_settings(), str(folder / "night.edf"), encoder, out, say=messages.append)
+    embed_source(load_settings(), str(folder / "night.edf"), encoder, out, notify=messages.append)
     assert read_about(out)["trained"]["synthetic"] is synthetic
     assert any("trained on synthetic data" in text for text in messages) is bool(synthetic)
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from deaps.evaluation.answers import AnswersByKey, NoWeightsError, write_answers
+from deaps.evaluation.answers import AnswersByKey, write_answers
 from deaps.evaluation.document import DatasetLabels, Evaluation, read_evaluation
 from deaps.evaluation.examples import Windows
 from deaps.evaluation.plan import followed_benchmarks, plan_benchmarks, windows_of
@@ -29,18 +29,18 @@ from flows.config import ExecutionSettings, Settings, load_settings, overridden
 from flows.evaluate import report_title
 from flows.experiment import jobs
 from flows.experiment.inputs import list_features, wanted_answers
-from flows.experiment.jobs import SnapshotChangedError, WindowSource, run_folds
+from flows.experiment.jobs import WindowSource, run_folds
 from flows.experiment.state import (
     ExperimentState,
-    NothingTrainedError,
     is_complete,
-    keep_evaluation,
     load_state,
     result_rows,
+    save_evaluation,
 )
 from flows.features import missing_by_run
 from flows.runtime.dask_pool import worker_pool
 from flows.runtime.run_context import RunContext
+from storage.errors import DeapsError
 from storage.publish import republish
 from storage.snapshot import open_index
 from tests.deaps.evaluation.labelled_store import make_labelled_store
@@ -183,7 +183,7 @@ def test_a_report_says_what_it_cannot_draw_without_weights(
 
 def test_answers_that_weights_alone_could_give_are_an_error(brought: Settings) -> None:
     other_windows = overridden(brought, ["benchmarks.gender_subjects=10"])
-    with pytest.raises(NoWeightsError, match=r"byol, seed 0\) was brought without its weights"):
+    with pytest.raises(DeapsError, match=r"byol, seed 0\) was brought without its weights"):
         missing_by_run(other_windows)
 
 
@@ -271,13 +271,13 @@ def test_features_that_a_pool_is_asked_for_are_of_runs_alone(settings: Settings)
 
 def test_features_are_refused_of_a_snapshot_that_is_no_longer_published(settings: Settings) -> None:
     windows = Windows(np.array([1], np.int32), np.array([0], np.int32), np.array([9], np.uint64))
-    with pytest.raises(SnapshotChangedError, match="run it again"):
+    with pytest.raises(DeapsError, match="run it again"):
         WindowSource(settings.store.root, "another").read(windows, "recording")
 
 
 def test_nothing_is_evaluated_before_anything_is_trained(settings: Settings) -> None:
     untrained = overridden(settings, ["training.seed=99"])
-    with pytest.raises(NothingTrainedError, match="none of the experiment's 6 runs is finished"):
+    with pytest.raises(DeapsError, match="none of the experiment's 6 runs is finished"):
         evaluate.evaluate(RunContext(untrained))
 
 
@@ -395,7 +395,7 @@ def test_the_document_survives_its_file_and_reaches_the_index(
     evaluation, _ = measured
     folder = load_state(settings).folder
     assert not is_complete(folder)
-    keep_evaluation(evaluation, folder)
+    save_evaluation(evaluation, folder)
     assert is_complete(folder)
     assert read_evaluation(folder) == evaluation
     republish(settings.store.root)
@@ -420,7 +420,7 @@ def test_report_is_written_from_the_document_alone(
     evaluation, _ = measured
     folder = tmp_path / "reports" / evaluation.id
     folder.mkdir(parents=True)
-    keep_evaluation(evaluation, folder)
+    save_evaluation(evaluation, folder)
     result = CliRunner().invoke(app, ["report", "--set", f"store.root={tmp_path}"])
     assert result.exit_code == 0, result.output
     assert (folder / "index.html").exists()

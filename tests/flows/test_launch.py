@@ -21,7 +21,7 @@ from flows.runtime.processes import ATTEMPTS
 from flows.runtime.progress import StageProgress
 from flows.runtime.run_context import RunContext
 from storage.errors import DeapsError
-from storage.files import OtherStoreError, store_id
+from storage.files import store_id
 from tests.deaps.training.training_store import make_run, make_training_store
 
 
@@ -93,7 +93,7 @@ def test_a_worker_that_sees_another_store_refuses(tmp_path: Path) -> None:
     (tmp_path / "meant/store-id").unlink()
     store_id(tmp_path / "other")
     settings = load_settings(overrides=[f"store.root={tmp_path}/other"])
-    with pytest.raises(OtherStoreError, match=f"does not see the store {address.store_id}"):
+    with pytest.raises(DeapsError, match=f"does not see the store {address.store_id}"):
         settings_at(settings, address)
 
 

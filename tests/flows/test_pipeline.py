@@ -13,7 +13,8 @@ from flows.config import Settings
 from flows.experiment import inputs
 from flows.pipeline import train_and_report
 from flows.runtime.run_context import RunContext
-from flows.train import IncompleteExperimentError, train_experiment
+from flows.train import train_experiment
+from storage.errors import DeapsError
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 def test_a_failed_training_is_tried_once_and_the_report_is_of_the_others(
     done: SimpleNamespace,
 ) -> None:
-    with pytest.raises(IncompleteExperimentError) as error:
+    with pytest.raises(DeapsError) as error:
         train_and_report(RunContext(Settings()))
     assert done.calls == [["good", "bad"], "embed"]
     assert "1 training failed (bad: out of memory)" in str(error.value)
@@ -55,7 +56,7 @@ def test_a_failed_training_is_tried_once_and_the_report_is_of_the_others(
 
 def test_without_any_run_nothing_is_evaluated(done: SimpleNamespace) -> None:
     done.runs = {}
-    with pytest.raises(IncompleteExperimentError, match="out of memory"):
+    with pytest.raises(DeapsError, match="out of memory"):
         train_and_report(RunContext(Settings()))
     assert "embed" not in done.calls
 

@@ -11,11 +11,12 @@ import pytest
 
 from flows import pipeline, train
 from flows import preprocess as stage
-from flows.config import ConfigError, load_settings
+from flows.config import load_settings
 from flows.ingest import refresh as ingest
 from flows.ingest.refresh import refresh_store
 from flows.ingest.scan import scan
 from flows.runtime.run_context import RunContext
+from storage.errors import DeapsError
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import run, settings_for
 
@@ -66,7 +67,7 @@ def test_what_follows_also_follows_a_change_of_a_run_that_was_killed(
 
 def test_a_stage_without_any_data_says_so_before_it_publishes(tmp_path: Path) -> None:
     settings = settings_for(tmp_path / "store", shhs=tmp_path / "nowhere")
-    with pytest.raises(ConfigError, match=r"none of the configured data sets is there \(shhs: no"):
+    with pytest.raises(DeapsError, match=r"none of the configured data sets is there \(shhs: no"):
         refresh_store(settings)
     assert not (tmp_path / "store/index.duckdb").exists()
 

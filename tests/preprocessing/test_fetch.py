@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import wfdb
 
-from preprocessing.fetch import NotFetchableError, fetch
+from preprocessing.fetch import fetch
+from storage.errors import DeapsError
 
 
 @pytest.fixture
@@ -41,15 +42,15 @@ def test_challenge_is_fetched_by_file_names(
 
 
 def test_shhs_tells_the_steps(tmp_path: Path) -> None:
-    with pytest.raises(NotFetchableError, match=r"nsrr download shhs/polysomnography/edfs/shhs1"):
+    with pytest.raises(DeapsError, match=r"nsrr download shhs/polysomnography/edfs/shhs1"):
         fetch("shhs", tmp_path)
 
 
 def test_own_files_have_nothing_to_download(tmp_path: Path) -> None:
-    with pytest.raises(NotFetchableError, match=r"--set data\.folder="):
+    with pytest.raises(DeapsError, match=r"--set data\.folder="):
         fetch("folder", tmp_path)
 
 
 def test_unknown_name_lists_the_known(tmp_path: Path) -> None:
-    with pytest.raises(NotFetchableError, match=r"possible: .*afdb.*mitdb"):
+    with pytest.raises(DeapsError, match=r"possible: .*afdb.*mitdb"):
         fetch("mit", tmp_path)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from storage import locks
+from storage.errors import DeapsError
 from storage.locks import (
-    StoreBusyError,
     no_writer,
     publisher_lock,
     steps_lock,
@@ -31,16 +31,16 @@ def test_the_second_process_waits_and_says_so(tmp_path: Path, lock: Lock) -> Non
     order: list[str] = []
     waiting = threading.Event()
 
-    def say_waiting(message: str) -> None:
+    def on_wait(message: str) -> None:
         messages.append(message)
         waiting.set()
 
     def second() -> None:
-        with lock(tmp_path, say_waiting=say_waiting):
+        with lock(tmp_path, on_wait=on_wait):
             order.append("second")
 
     thread = threading.Thread(target=second)
-    with lock(tmp_path, say_waiting=messages.append):
+    with lock(tmp_path, on_wait=messages.append):
         thread.start()
         assert waiting.wait(10)
         order.append("first")
@@ -93,7 +93,7 @@ def test_a_writer_waits_for_who_keeps_writers_out(tmp_path: Path) -> None:
 def test_who_keeps_writers_out_is_refused_while_there_is_one(tmp_path: Path) -> None:
     with (
         writer_lock(tmp_path),
-        pytest.raises(StoreBusyError, match=f"writes window files to {tmp_path}; try again"),
+        pytest.raises(DeapsError, match=f"writes window files to {tmp_path}; try again"),
         no_writer(tmp_path),
     ):
         pass
@@ -105,7 +105,7 @@ def test_steps_of_a_run_are_taken_by_one_process(
     monkeypatch.setattr(locks, "_LAST_STEPS_S", 0.2)
     with (
         steps_lock(tmp_path),
-        pytest.raises(StoreBusyError, match=f"another process trains {tmp_path}; try again"),
+        pytest.raises(DeapsError, match=f"another process trains {tmp_path}; try again"),
         steps_lock(tmp_path),
     ):
         pass
@@ -117,8 +117,8 @@ def test_steps_wait_for_a_process_that_is_about_to_end(tmp_path: Path) -> None:
 
 def test_a_training_waits_for_steps_that_another_left_going(tmp_path: Path) -> None:
     said: list[str] = []
-    waits = partial(wait_for_steps, tmp_path, say_waiting=said.append)
+    waits = partial(wait_for_steps, tmp_path, on_wait=said.append)
     assert not ends_before(waits, steps_lock(tmp_path))
     assert said == [f"another run is working on {tmp_path}; waiting for it to end"]
-    wait_for_steps(tmp_path, say_waiting=said.append)
+    wait_for_steps(tmp_path, on_wait=said.append)
     assert len(said) == 1

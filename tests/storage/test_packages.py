@@ -6,7 +6,8 @@ from importlib.metadata import version
 import pytest
 
 from storage import Snapshot
-from storage.packages import MissingExtraError, installed_versions, require_extra
+from storage.errors import DeapsError
+from storage.packages import installed_versions, require_extra
 
 
 def test_python_comes_first_and_what_is_not_installed_is_left_out() -> None:
@@ -23,5 +24,5 @@ def test_a_snapshot_records_what_its_content_can_depend_on(published: Snapshot) 
 
 def test_an_absent_package_is_named_with_the_command_that_installs_it() -> None:
     require_extra("fast", "numpy")
-    with pytest.raises(MissingExtraError, match=r"^no_such_package is .*pip install 'deaps\[fast"):
+    with pytest.raises(DeapsError, match=r"^no_such_package is .*pip install 'deaps\[fast"):
         require_extra("fast", "numpy", "no_such_package")

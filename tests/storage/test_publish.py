@@ -18,7 +18,6 @@ import pytest
 from storage import DatasetRow, RecordingRow, Snapshot, check_store, open_index, tables
 from storage.errors import DeapsError
 from storage.index import build
-from storage.index.build import PublicationError
 from storage.index.published import read_rows
 from storage.locks import publisher_lock
 from storage.publish import publish
@@ -172,7 +171,7 @@ def test_the_index_is_one_read_only_file(root: Path, published: Snapshot) -> Non
 def test_rows_that_disagree_with_their_files_are_not_published(
     root: Path, rows: list[RecordingRow], published: Snapshot, change: dict[str, Any]
 ) -> None:
-    with pytest.raises(PublicationError, match=r"ds/a1.*run deaps doctor"):
+    with pytest.raises(DeapsError, match=r"ds/a1.*run deaps doctor"):
         publish_rows(root, [replace(rows[0], **change), *rows[1:]])
     assert fetch(root, "SELECT snapshot_id FROM snapshot") == [(published.snapshot_id,)]
     assert not list(root.glob(".index*"))
@@ -182,7 +181,7 @@ def test_a_row_with_somebody_elses_file_is_not_published(
     root: Path, rows: list[RecordingRow]
 ) -> None:
     wrong = replace(rows[0], path=rows[1].path, bytes=rows[1].bytes)
-    with pytest.raises(PublicationError, match="ds/a1 has 5 windows, expected 4"):
+    with pytest.raises(DeapsError, match="ds/a1 has 5 windows, expected 4"):
         publish_rows(root, [wrong, *rows[1:]])
 
 
@@ -192,7 +191,7 @@ def test_a_damaged_window_file_stops_publication_with_the_next_step(
     new = write_recording(root, make_row("new"))
     path = root / str(new.path)
     path.write_bytes(b"x" * path.stat().st_size)
-    with pytest.raises(PublicationError, match=r"could not be written.*deaps doctor --verify"):
+    with pytest.raises(DeapsError, match=r"could not be written.*deaps doctor --verify"):
         publish_rows(root, [*rows, new])
     assert fetch(root, "SELECT snapshot_id FROM snapshot") == [(published.snapshot_id,)]
     assert not list(root.glob(".index*"))
@@ -204,7 +203,7 @@ def test_a_full_disk_stops_publication_and_leaves_the_index(
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))  # writing more fails
     try:
-        with pytest.raises(PublicationError, match=r"could not be written.*free disk space"):
+        with pytest.raises(DeapsError, match=r"could not be written.*free disk space"):
             publish_rows(root, rows[:2])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -11,7 +11,8 @@ import duckdb
 import pytest
 
 from storage import Snapshot, run_query
-from storage.query import QUESTIONS, QueryError, question
+from storage.errors import DeapsError
+from storage.query import QUESTIONS, question
 from storage.snapshot import IndexMissingError
 
 
@@ -42,7 +43,7 @@ def test_named_questions_have_answers(root: Path, published: Snapshot, name: str
 
 
 def test_an_unknown_question_is_refused_with_the_list_of_all() -> None:
-    with pytest.raises(QueryError, match="'ages'; there are quality, subject"):
+    with pytest.raises(DeapsError, match="'ages'; there are quality, subject"):
         question("ages")
 
 
@@ -80,7 +81,7 @@ def test_an_unknown_question_is_refused_with_the_list_of_all() -> None:
 )
 def test_anything_but_one_question_is_refused(root: Path, published: Snapshot, sql: str) -> None:
     before = sorted(root.rglob("*"))
-    with pytest.raises(QueryError, match="allowed is one SELECT, or one EXPLAIN of a SEL"):
+    with pytest.raises(DeapsError, match="allowed is one SELECT, or one EXPLAIN of a SEL"):
         run_query(root, sql.format(root=root))
     assert sorted(root.rglob("*")) == before
 
@@ -96,7 +97,7 @@ def test_anything_but_one_question_is_refused(root: Path, published: Snapshot, s
 def test_a_refused_statement_is_named(
     root: Path, published: Snapshot, sql: str, given: str
 ) -> None:
-    with pytest.raises(QueryError, match=f"^the statement is {given}; allowed"):
+    with pytest.raises(DeapsError, match=f"^the statement is {given}; allowed"):
         run_query(root, sql)
 
 
@@ -113,7 +114,7 @@ def test_a_refused_statement_is_named(
 )
 def test_files_outside_the_store_cannot_be_read(root: Path, published: Snapshot, sql: str) -> None:
     duckdb.sql("SELECT 1 AS x").write_parquet(str(root.parent / "outside.parquet"))
-    with pytest.raises(QueryError, match=r"disabled|does not exist"):
+    with pytest.raises(DeapsError, match=r"disabled|does not exist"):
         run_query(root, sql.format(root=root))
 
 
@@ -126,7 +127,7 @@ def test_an_explanation_is_given(root: Path, published: Snapshot) -> None:
 
 
 def test_a_faulty_question_says_where(root: Path, published: Snapshot) -> None:
-    with pytest.raises(QueryError, match='"qualty" not found'):
+    with pytest.raises(DeapsError, match='"qualty" not found'):
         run_query(root, "SELECT qualty FROM windows")
 
 
@@ -150,7 +151,7 @@ ENDLESS = {
 @pytest.mark.parametrize("name", ENDLESS)
 def test_endless_statement_ends_in_time(root: Path, published: Snapshot, name: str) -> None:
     started = time.monotonic()
-    with pytest.raises(QueryError, match=r"took more than 1 s|memory|more than 100 MB"):
+    with pytest.raises(DeapsError, match=r"took more than 1 s|memory|more than 100 MB"):
         run_query(root, ENDLESS[name], seconds=1, megabytes=100)
     assert time.monotonic() - started < 3
 
@@ -164,7 +165,7 @@ GREEDY = {
 
 @pytest.mark.parametrize("name", GREEDY)
 def test_greedy_statement_is_bounded(root: Path, published: Snapshot, name: str) -> None:
-    with pytest.raises(QueryError):
+    with pytest.raises(DeapsError):
         run_query(root, GREEDY[name], seconds=20, megabytes=100)
     assert list(Path().glob(".tmp*")) == []
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.files import OtherStoreError, find_store, read_store_id, store_id
+from storage.errors import DeapsError
+from storage.files import find_store, read_store_id, store_id
 from storage.packages import code_version
 
 
@@ -30,7 +31,7 @@ def test_a_store_is_found_where_it_is_mounted_here(tmp_path: Path) -> None:
 
 def test_another_store_is_refused_with_both_ids(tmp_path: Path) -> None:
     other = store_id(tmp_path / "store")
-    with pytest.raises(OtherStoreError, match=f"does not see the store abc .*store: {other}"):
+    with pytest.raises(DeapsError, match=f"does not see the store abc .*store: {other}"):
         find_store("abc", tmp_path / "store")
 
 

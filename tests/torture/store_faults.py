@@ -21,7 +21,7 @@ from deaps.evaluation.features import has_features, read_features, write_feature
 from deaps.training.checkpoints import load_checkpoint, save_checkpoint, save_encoder
 from storage.errors import DeapsError
 from storage.maintenance import check_store
-from storage.query import QueryError, run_query
+from storage.query import run_query
 from storage.snapshot import open_index
 from storage.window_store import WindowStore
 from tests.edf_files import beats, write_edf
@@ -94,7 +94,7 @@ def _noticed(kind: str, folder: Path) -> bool:
         case "checkpoint":
             loaded = load_checkpoint(
                 folder, method=torch.nn.Linear(40, 40), method_name="m", config_digest="d",
-                say=lambda _: None,
+                notify=lambda _: None,
             )  # fmt: skip
             return loaded is not None and loaded[0] == 1
         case "features":
@@ -201,7 +201,7 @@ def _ask(store: Path, sql: str) -> None:
     os.chdir(store.parent)
     try:
         run_query(store, sql, seconds=2, megabytes=200, limit=1000)
-    except QueryError:
+    except DeapsError:
         return
     if "getenv" not in sql and "a.range" not in sql:
         raise BrokenError(f"{sql!r} was answered")

@@ -112,7 +112,7 @@ def train(folder: Path, *, at_checkpoint: bool = False) -> str:
             fsync(path)
 
         checkpoints.fsync_path = late  # type: ignore[attr-defined]
-    train_run(run, device="cpu", say=lambda _: None)
+    train_run(run, device="cpu", notify=lambda _: None)
     return _encoders(folder)
 
 

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from deaps.evaluation.examples import Windows, average_windows
-from deaps.evaluation.features import FeatureFileError, has_features, read_features, write_features
+from deaps.evaluation.features import has_features, read_features, write_features
+from storage.errors import DeapsError
 
 WINDOWS = Windows(
     np.array([7, 7, 2], np.int32), np.array([1, 0, 5], np.int32), np.array([70, 70, 20], np.uint64)
@@ -63,7 +64,7 @@ def test_a_changed_bit_is_noticed_and_the_file_made_anew(tmp_path: Path, at: int
     content[at] ^= 1
     path.write_bytes(content)
     assert not has_features(path)
-    with pytest.raises(FeatureFileError, match="run deaps evaluate again"):
+    with pytest.raises(DeapsError, match="run deaps evaluate again"):
         read_features(path)
 
 

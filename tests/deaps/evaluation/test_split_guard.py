@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from deaps.evaluation.examples import Fold, LeakError, guarded, without_copies_of_tested
+from deaps.evaluation.examples import Fold, guarded, without_copies_of_tested
+from storage.errors import DeapsError
 from tests.deaps.evaluation.labelled_store import made_examples
 
 FOLD = Fold("f", np.array([0, 1]), np.array([2, 3]))
@@ -14,21 +15,21 @@ def test_a_split_without_leak_passes_as_it_is() -> None:
 
 def test_a_subject_on_both_sides_is_refused_by_name() -> None:
     examples = made_examples([0, 1, 0, 1], ["a", "b", "c", "b"])
-    with pytest.raises(LeakError, match=r"1 subjects are both fitted on and tested.* b"):
+    with pytest.raises(DeapsError, match=r"1 subjects are both fitted on and tested.* b"):
         guarded(examples, [FOLD])
 
 
 def test_a_byte_identical_recording_on_both_sides_is_refused() -> None:
     contents = np.array(["same", "x", "y", "same"])
     examples = made_examples([0, 1, 0, 1], ["a", "b", "c", "d"], contents=contents)
-    with pytest.raises(LeakError, match=r"1 recordings are both fitted on and tested.* same"):
+    with pytest.raises(DeapsError, match=r"1 recordings are both fitted on and tested.* same"):
         guarded(examples, [FOLD])
 
 
 @pytest.mark.parametrize("side", ["train", "test"])
 def test_an_empty_side_is_refused(side: str) -> None:
     sides = {"train": np.array([0]), "test": np.array([1]), side: np.array([], int)}
-    with pytest.raises(LeakError, match=f"empty {side} side"):
+    with pytest.raises(DeapsError, match=f"empty {side} side"):
         guarded(made_examples([0, 1], ["a", "b"]), [Fold("f", sides["train"], sides["test"])])
 
 

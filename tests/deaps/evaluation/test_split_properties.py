@@ -7,7 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deaps.evaluation.examples import Fold, LeakError, guarded, leave_one_subject_out, subject_folds
+from deaps.evaluation.examples import Fold, guarded, leave_one_subject_out, subject_folds
+from storage.errors import DeapsError
 from tests.deaps.evaluation.labelled_store import made_examples
 
 PEOPLE = st.lists(
@@ -46,7 +47,7 @@ def test_guard_refuses_any_shared_person(drawn: list[tuple[int, int]], data: st.
     assume(on_test.any() and not on_test.all())
     fold = Fold("drawn", np.flatnonzero(~on_test), np.flatnonzero(on_test))
     if set(people[on_test]) & set(people[~on_test]):
-        with pytest.raises(LeakError):
+        with pytest.raises(DeapsError):
             guarded(examples, [fold])
     else:
         assert guarded(examples, [fold]) == (fold,)

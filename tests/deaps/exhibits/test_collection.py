@@ -1,4 +1,4 @@
-"""Which exhibits there are, and why others are absent."""
+"""Which figure_data there are, and why others are absent."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from deaps.evaluation.document import DatasetLabels
 from deaps.evaluation.features import FeatureSource
 from deaps.evaluation.representations import FeatureFile
-from deaps.report.figure_data import ExhibitMaker, FiguresByStep
+from deaps.report.figure_data import FigureDataMaker, FiguresByStep
 
 PLANS: dict[str, Any] = {"challenge2017": None}
 
 
-def maker(steps: dict[str, list[int]]) -> tuple[ExhibitMaker, FiguresByStep]:
+def maker(steps: dict[str, list[int]]) -> tuple[FigureDataMaker, FiguresByStep]:
     """Return a maker for methods with encoders of some steps, and their figures."""
     files = [
         FeatureFile(name, 0, step if step != max(own) else None, source(step), Path())
@@ -28,7 +28,7 @@ def maker(steps: dict[str, list[int]]) -> tuple[ExhibitMaker, FiguresByStep]:
         if len(own) > 1
     }
     nothing: Any = None
-    return ExhibitMaker(
+    return FigureDataMaker(
         nothing, nothing, PLANS, files, methods=list(steps), seed=0, labels=DatasetLabels()
     ), figures
 
@@ -45,7 +45,7 @@ def test_a_method_with_one_encoder_alone_is_named_as_absent_from_the_evolution()
     ]
 
 
-def test_without_any_earlier_encoder_the_whole_exhibit_is_absent() -> None:
+def test_without_any_earlier_encoder_the_whole_figure_is_absent() -> None:
     made, figures = maker({"byol": [6], "tf-c": [6]})
     assert made.evolution(figures) == ()
     assert made.absent == ["evolution: no earlier encoder files of a method were evaluated"]

@@ -9,7 +9,7 @@ from scipy import stats
 
 from deaps.evaluation.document import Pca
 from deaps.report.arrays import NotShownError
-from deaps.report.pca import folded_auc, ks_distance, pca_exhibit, subject_silhouette
+from deaps.report.pca import folded_auc, ks_distance, pca_data, subject_silhouette
 
 N, D = 400, 10
 
@@ -25,9 +25,9 @@ def made(seed: int = 0) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray
     return features.astype(np.float32), subjects, afib
 
 
-def exhibit(**changes: int) -> Pca:
+def figure(**changes: int) -> Pca:
     features, subjects, afib = made()
-    return pca_exhibit("deaps", "afdb", features, subjects, afib, **{"seed": 1} | changes)
+    return pca_data("deaps", "afdb", features, subjects, afib, **{"seed": 1} | changes)
 
 
 def svd_scores(features: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -37,7 +37,7 @@ def svd_scores(features: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDAr
 
 
 def test_points_are_the_centred_features_on_their_main_axes() -> None:
-    found = exhibit(sample=N)
+    found = figure(sample=N)
     scores, _ = svd_scores(made()[0])
     # The sign of an axis is free.
     np.testing.assert_allclose(np.abs(found.x), np.abs(scores[:, 0]), rtol=1e-4, atol=1e-4)
@@ -45,14 +45,14 @@ def test_points_are_the_centred_features_on_their_main_axes() -> None:
 
 
 def test_six_components_explain_what_the_singular_values_say() -> None:
-    explained = [component.explained for component in exhibit().components]
+    explained = [component.explained for component in figure().components]
     np.testing.assert_allclose(explained, svd_scores(made()[0])[1][:6], rtol=1e-6)
 
 
 def test_component_tells_episodes_apart_as_scipy_says() -> None:
     scores, _ = svd_scores(made()[0])
     afib = made()[2]
-    for k, component in enumerate(exhibit().components):
+    for k, component in enumerate(figure().components):
         a, b = scores[afib, k], scores[~afib, k]
         assert component.ks == pytest.approx(stats.ks_2samp(a, b).statistic)
         u = stats.mannwhitneyu(a, b).statistic / (len(a) * len(b))
@@ -85,7 +85,7 @@ def silhouette_by_loops(points: NDArray[np.float64], groups: NDArray[np.int64]) 
 def test_silhouette_equals_its_definition() -> None:
     features, subjects, _ = made()
     scores, _ = svd_scores(features)
-    assert exhibit().silhouette == pytest.approx(silhouette_by_loops(scores[:, :2], subjects))
+    assert figure().silhouette == pytest.approx(silhouette_by_loops(scores[:, :2], subjects))
 
 
 def test_subjects_of_one_window_each_have_silhouette_zero() -> None:
@@ -100,31 +100,31 @@ def test_silhouette_of_many_windows_is_that_of_a_sample() -> None:
 
 
 def test_densities_integrate_to_one() -> None:
-    for component in exhibit().components:
+    for component in figure().components:
         for density in (component.afib, component.normal):
             assert len(component.grid) == len(density) == 100
             assert np.trapezoid(density, component.grid) == pytest.approx(1, abs=0.02)
 
 
 def test_sample_is_seeded_and_has_every_subject() -> None:
-    found = exhibit(sample=20)
+    found = figure(sample=20)
     assert len(found.x) == len(found.y) == len(found.afib) == 20
     assert set(found.subject) == set(range(8))
-    assert found == exhibit(sample=20)
-    assert found.x != exhibit(sample=20, seed=2).x
+    assert found == figure(sample=20)
+    assert found.x != figure(sample=20, seed=2).x
 
 
 def test_subjects_may_be_any_names() -> None:
     features, subjects, afib = made()
     names = [("afdb", f"0{number}") for number in subjects]
-    found = pca_exhibit("deaps", "afdb", features, names, afib, seed=1)
-    assert found.silhouette == exhibit().silhouette
+    found = pca_data("deaps", "afdb", features, names, afib, seed=1)
+    assert found.silhouette == figure().silhouette
 
 
 def test_features_on_a_line_have_one_component() -> None:
     _, subjects, afib = made()
     line = np.outer(np.linspace(-1, 1, N), np.ones(D))
-    found = pca_exhibit("deaps", "afdb", line, subjects, afib, seed=1)
+    found = pca_data("deaps", "afdb", line, subjects, afib, seed=1)
     assert len(found.components) == 1
     assert set(found.y) == {0.0}
 
@@ -132,23 +132,23 @@ def test_features_on_a_line_have_one_component() -> None:
 def test_one_subject_alone_is_refused() -> None:
     features, subjects, afib = made()
     with pytest.raises(NotShownError, match="1 subjects; a comparison takes two"):
-        pca_exhibit("deaps", "afdb", features, np.zeros_like(subjects), afib, seed=1)
+        pca_data("deaps", "afdb", features, np.zeros_like(subjects), afib, seed=1)
 
 
 def test_one_class_alone_is_refused() -> None:
     features, subjects, afib = made()
     with pytest.raises(NotShownError, match="0 of 400 windows are AFib"):
-        pca_exhibit("deaps", "afdb", features, subjects, np.zeros_like(afib), seed=1)
+        pca_data("deaps", "afdb", features, subjects, np.zeros_like(afib), seed=1)
 
 
 def test_unknown_features_are_refused() -> None:
     features, subjects, afib = made()
     features[3, 4] = np.nan
     with pytest.raises(ValueError, match="not all finite"):
-        pca_exhibit("deaps", "afdb", features, subjects, afib, seed=1)
+        pca_data("deaps", "afdb", features, subjects, afib, seed=1)
 
 
 def test_a_collapsed_representation_is_refused() -> None:
     _, subjects, afib = made()
     with pytest.raises(NotShownError, match="no component"):
-        pca_exhibit("deaps", "afdb", np.ones((N, D)), subjects, afib, seed=1)
+        pca_data("deaps", "afdb", np.ones((N, D)), subjects, afib, seed=1)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from deaps.losses import Triplet, gradual_loss, gradual_mask, par
+from deaps.losses import Triplet, gradual_loss, gradual_mask, interpolate
 from tests.deaps.losses.reference import Vector, cosine, mean
 
 N, D, K = 5, 12, 4
@@ -67,7 +67,7 @@ def test_no_mask_is_a_mask_of_all_features() -> None:
 
 
 def test_par_is_nearer_to_the_nearer_end() -> None:
-    middle = par(
+    middle = interpolate(
         torch.zeros(1, 3), torch.full((1, 3), 12.0), torch.tensor([20.0]), torch.tensor([100.0])
     )
     assert middle.tolist() == [[2, 2, 2]]

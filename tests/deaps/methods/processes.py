@@ -20,7 +20,7 @@ from tests.deaps.sampling.made_batches import made_batch
 
 WORLD = 2
 CASES = {name: (name, ModelSettings()) for name in PAPER_METHODS} | {
-    "covariance rung": ("deaps", ModelSettings(deaps=DeapsSettings(gradual=False))),
+    "covariance step": ("deaps", ModelSettings(deaps=DeapsSettings(gradual=False))),
     "batch-normalised patches": (
         "deaps",
         ModelSettings(encoder=EncoderSettings(patch_norm="batch")),

@@ -23,7 +23,7 @@ from deaps.report import write_report
 from deaps.report.page import report_sections
 from deaps.sampling.sampler import Batch, Views
 from deaps.training.run_folder import Run, encoder_files, open_run, run_path
-from flows.config import ConfigError, Settings, load_settings, overridden
+from flows.config import Settings, load_settings, overridden
 from flows.experiment.plan import plan_experiment
 from flows.experiment.state import load_state
 from flows.monitoring.status import run_statuses
@@ -155,12 +155,12 @@ def test_another_value_of_its_settings_is_another_run(settings: Settings) -> Non
 
 
 def test_a_misspelt_key_of_its_table_stops_before_any_work(own_mean: MethodEntry) -> None:
-    with pytest.raises(ConfigError, match=r"\[methods.own-mean\] featurs: Extra inputs"):
+    with pytest.raises(DeapsError, match=r"\[methods.own-mean\] featurs: Extra inputs"):
         load_settings(overrides=["methods.own-mean.featurs=6"])
 
 
 def test_a_method_without_a_table_refuses_one() -> None:
-    with pytest.raises(ConfigError, match=r"method 'byol' has no settings in \[methods.byol\]"):
+    with pytest.raises(DeapsError, match=r"method 'byol' has no settings in \[methods.byol\]"):
         load_settings(overrides=["methods.byol.features=6"])
 
 

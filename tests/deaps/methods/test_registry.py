@@ -18,7 +18,7 @@ from deaps.method_registry import BYOL, DEAPS, PAPER_METHODS, TF_C, find_method
 from deaps.methods import build_method
 from deaps.methods.contrastive import MixingUp
 from deaps.methods.deaps import Byol, Deaps
-from deaps.paper import LADDER, Rung
+from deaps.paper import COMPONENT_STEPS, ComponentStep
 from deaps.sampling.sampler import Views
 from deaps.training.run_folder import TrainingPlan
 from storage.errors import DeapsError
@@ -84,10 +84,10 @@ def test_mixing_with_the_same_subject_draws_pairs() -> None:
     assert MixingUp(settings).views == Views.PAIR
 
 
-@pytest.mark.parametrize("rung", LADDER.values(), ids=list(LADDER))
-def test_rungs_override_settings_that_exist(rung: Rung) -> None:
-    settings = ModelSettings(deaps=DeapsSettings(**rung.changed))
-    assert isinstance(build_method(rung.method, settings), find_method(rung.method).load())
+@pytest.mark.parametrize("step", COMPONENT_STEPS.values(), ids=list(COMPONENT_STEPS))
+def test_rungs_override_settings_that_exist(step: ComponentStep) -> None:
+    settings = ModelSettings(deaps=DeapsSettings(**step.changed))
+    assert isinstance(build_method(step.method, settings), find_method(step.method).load())
 
 
 def test_byol_is_deaps_without_what_it_adds() -> None:

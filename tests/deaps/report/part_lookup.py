@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from deaps.report.parts import Beside, Part, Row, Section, Table
+from deaps.report.parts import Part, Row, Section, SideBySide, Table
 
 
 def all_parts(sections: Sequence[Section]) -> Iterator[Part]:
@@ -15,7 +15,7 @@ def all_parts(sections: Sequence[Section]) -> Iterator[Part]:
 
 def _flat(parts: Sequence[Part]) -> Iterator[Part]:
     for part in parts:
-        if isinstance(part, Beside):
+        if isinstance(part, SideBySide):
             yield from _flat(part.parts)
         else:
             yield part

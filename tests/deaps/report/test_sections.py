@@ -481,8 +481,8 @@ def test_evaluation_with_nothing_in_it_says_so_in_every_section(evaluation: Eval
         id="1", title="Nothing", representations=(), benchmarks=(), provenance=evaluation.provenance
     )
     sections = {section.id: section for section in report_sections(empty)}
-    exhibits = ("evolution", "strips", "pca", "ablations", "training", "quality", "map", "trials")
-    for name in exhibits:
+    names = ("evolution", "strips", "pca", "ablations", "training", "quality", "map", "trials")
+    for name in names:
         assert Notice(f"Not shown: {name}: not part of this evaluation") in sections[name].parts
     assert sections["absent"].parts == (Paragraph("Nothing is missing."),)
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 import deaps.sampling.window_pool
 from deaps.config import SamplingSettings
 from deaps.sampling.sampler import Sampler, Views, open_sampler
-from deaps.sampling.window_pool import NotEnoughDataError, WindowPool, load_pool
+from deaps.sampling.window_pool import WindowPool, load_pool
 from storage import open_index
 from storage.errors import DeapsError
 from tests.deaps.sampling.made_visits import Visit, pool_of, publish_visits, two_visits, whole
@@ -170,7 +170,7 @@ SPARSE = [Visit("a", v, tuple(range(0, 60, 2)), (True,) * 30) for v in (1, 2)]
 def test_too_little_data_is_explained(
     visits: list[Visit], views: Views, changes: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(NotEnoughDataError, match=message):
+    with pytest.raises(DeapsError, match=message):
         Sampler(pool_of(visits), views, SamplingSettings(**changes), batch=2, seed=0)
 
 
@@ -217,7 +217,7 @@ def test_nobody_left_by_paired_is_explained() -> None:
     spread = [Visit("x", v, (0, 6, 12), (True,) * 3) for v in (1, 2)]
     pool = pool_of([*spread, whole("y", 1, 5)])
     message = "0 of 2 subjects have two adjacent .*=paired asks .*set sampling.subjects=all"
-    with pytest.raises(NotEnoughDataError, match=message):
+    with pytest.raises(DeapsError, match=message):
         Sampler(pool, Views.ADJACENT, SamplingSettings(), batch=2, seed=0)
 
 

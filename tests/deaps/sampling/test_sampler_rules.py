@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from deaps.config import SamplingSettings
 from deaps.sampling.sampler import Draw, Sampler, Views
-from deaps.sampling.window_pool import NotEnoughDataError
+from storage.errors import DeapsError
 from tests.deaps.sampling.made_visits import Visit, pool_of
 
 SPAN_S, DISTANCE_S = 30, 45
@@ -137,7 +137,7 @@ def test_what_is_drawn_is_allowed_and_who_can_be_drawn_is(
     if not windows:
         return
     if not subjects:
-        with pytest.raises(NotEnoughDataError):
+        with pytest.raises(DeapsError):
             Sampler(pool_of(visits), views, chosen, batch=4, seed=seed)
         return
     sampler = Sampler(pool_of(visits), views, chosen, batch=2 * len(subjects), seed=seed)

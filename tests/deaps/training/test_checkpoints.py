@@ -49,7 +49,7 @@ def load(run: Path, method: nn.Module, said: list[str] | None = None) -> tuple[i
         method=method,
         method_name="deaps",
         config_digest="d" * 64,
-        say=(said if said is not None else []).append,
+        notify=(said if said is not None else []).append,
     )
 
 

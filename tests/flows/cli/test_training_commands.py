@@ -25,7 +25,7 @@ from deaps.embed import embed_windows
 from deaps.embedding_file import read_about
 from deaps.models.encoder_file import SHIPPED
 from deaps.train import train_run
-from deaps.training.device import DeviceError, autocast_type, available_devices, choose_device
+from deaps.training.device import autocast_type, available_devices, choose_device
 from deaps.training.metrics import read_metrics
 from deaps.training.run_folder import create_run, open_run
 from flows import launch
@@ -36,6 +36,7 @@ from flows.monitoring.status import last_events
 from preprocessing.chain import process
 from preprocessing.config import QualitySettings, SignalSettings
 from preprocessing.datasets.folder import read_file
+from storage.errors import DeapsError
 from storage.files import file_sha256
 from storage.snapshot import IndexVersionError
 from storage.window_store import WindowStore
@@ -259,7 +260,7 @@ def test_plan_of_the_paper_has_the_papers_numbers() -> None:
 
 def test_device_that_is_absent_is_refused() -> None:
     absent = next(name for name in ("cuda", "mps") if name not in available_devices())
-    with pytest.raises(DeviceError, match=r"possible: .*cpu"):
+    with pytest.raises(DeapsError, match=r"possible: .*cpu"):
         choose_device(absent)
 
 
@@ -307,7 +308,7 @@ def test_disk_full_while_a_checkpoint_is_written_keeps_the_last(
     with pytest.raises(OSError, match="No space left"):
         train_run(run.folder, device="cpu")
     said: list[str] = []
-    finished = train_run(run.folder, device="cpu", say=said.append)
+    finished = train_run(run.folder, device="cpu", notify=said.append)
     assert finished.finished
     assert "going on from step 2" in said[-1]
 

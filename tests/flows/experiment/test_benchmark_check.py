@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from deaps.config import NoSuchPartError
 from deaps.training.run_folder import Run
 from deaps.training.trained_on import planned_training
 from flows import launch, train
@@ -17,6 +16,7 @@ from flows.experiment.inputs import check_experiment
 from flows.experiment.plan import training_plan
 from flows.runtime.run_context import RunContext
 from flows.train import train_experiment, train_methods
+from storage.errors import DeapsError
 from tests.deaps.evaluation.labelled_store import make_labelled_store
 from tests.deaps.training.training_store import make_training_store
 
@@ -58,7 +58,7 @@ def test_a_part_that_a_benchmark_names_wrongly_stops_the_run_before_it_trains(
         f"benchmarks.{key} has 'challenge2017:set-III'; challenge2017 has 'challenge2017:train', "
         "'challenge2017:validation'"
     )
-    with pytest.raises(NoSuchPartError, match=message):
+    with pytest.raises(DeapsError, match=message):
         train_experiment(RunContext(settings))
     assert trained == []
     assert not list(store.glob("runs/*"))
@@ -68,7 +68,7 @@ def test_a_part_that_the_sampler_does_not_find_stops_the_run_before_it_trains(
     store: Path, trained: list[str]
 ) -> None:
     settings = settings_with(store, trained_on="challenge2017:set-III")
-    with pytest.raises(NoSuchPartError, match=r"sampling\.datasets has 'challenge2017:set-III'"):
+    with pytest.raises(DeapsError, match=r"sampling\.datasets has 'challenge2017:set-III'"):
         train_experiment(RunContext(settings))
     assert trained == []
 

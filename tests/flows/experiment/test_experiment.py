@@ -1,8 +1,9 @@
 import pytest
 
 from deaps.method_registry import PAPER_METHODS
-from flows.config import ConfigError, load_settings
+from flows.config import load_settings
 from flows.experiment.plan import method_plan, plan_experiment, seeded_plans
+from storage.errors import DeapsError
 
 
 def test_the_six_methods_come_first() -> None:
@@ -113,12 +114,12 @@ def test_a_trial_that_equals_a_rung_is_listed_beside_it() -> None:
 def test_a_trials_misspelt_setting_is_refused() -> None:
     wrong = 'experiment.trials.slow={overrides = ["training.warmpu=50"]}'
     settings = load_settings(overrides=[wrong])
-    with pytest.raises(ConfigError, match="did you mean 'warmup'"):
+    with pytest.raises(DeapsError, match="did you mean 'warmup'"):
         plan_experiment(settings)
 
 
 def test_unknown_methods_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"experiment\.methods"):
+    with pytest.raises(DeapsError, match=r"experiment\.methods"):
         load_settings(overrides=['experiment.methods=["simclr"]'])
 
 
@@ -146,5 +147,5 @@ def test_without_seeds_there_is_that_of_training() -> None:
 
 @pytest.mark.parametrize("seeds", ["[]", "[0, 1, 0]"])
 def test_seeds_that_are_none_or_come_twice_are_refused(seeds: str) -> None:
-    with pytest.raises(ConfigError, match="expected one seed or more, each once"):
+    with pytest.raises(DeapsError, match="expected one seed or more, each once"):
         load_settings(overrides=[f"experiment.seeds={seeds}"])

@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 from deaps.evaluation.document import Evaluation
 from flows.cli import app
 from flows.experiment.provenance import (
-    NoSuchFigureError,
     digest_of_sources,
     trace_figure,
     trace_window,
 )
-from flows.experiment.state import keep_evaluation, result_rows, with_change
+from flows.experiment.state import result_rows, save_evaluation, with_change
+from storage.errors import DeapsError
 from tests.deaps.report.made_evaluation import made_evaluation
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import ask, run, settings_for
@@ -33,7 +33,7 @@ def evaluation(**changes: object) -> Evaluation:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    keep_evaluation(evaluation(), tmp_path / "reports" / evaluation().id)
+    save_evaluation(evaluation(), tmp_path / "reports" / evaluation().id)
     return tmp_path
 
 
@@ -54,7 +54,7 @@ def test_a_figure_names_all_that_it_comes_from(store: Path) -> None:
 
 def test_a_figure_that_is_not_there_lists_those_that_are(store: Path) -> None:
     benchmark, name = first_figure()
-    with pytest.raises(NoSuchFigureError, match=f"such as .*{benchmark}/{name}"):
+    with pytest.raises(DeapsError, match=f"such as .*{benchmark}/{name}"):
         trace_figure(store, None, "nonsense/deaps")
 
 
@@ -81,9 +81,9 @@ def test_a_window_names_its_source_and_hash(tmp_path: Path) -> None:
     lines = dict(trace_window(tmp_path / "store", f"folder/{name}/2"))
     assert lines["window"].startswith(f"folder/{name}/2: 20 to 30 s")
     assert hashlib.sha256(source.read_bytes()).hexdigest() in lines["signal"]
-    with pytest.raises(NoSuchFigureError, match="rows 0 to 2"):
+    with pytest.raises(DeapsError, match="rows 0 to 2"):
         trace_window(tmp_path / "store", f"folder/{name}/3")
-    with pytest.raises(NoSuchFigureError, match="dataset/recording/row"):
+    with pytest.raises(DeapsError, match="dataset/recording/row"):
         trace_window(tmp_path / "store", "folder/nobody/0")
 
 
@@ -114,7 +114,7 @@ def test_an_evaluation_is_compared_with_the_last_one_on_another_snapshot(tmp_pat
     store = settings.store.root
     run(settings)
     earlier = evaluation(snapshot_id="1" * 64).model_copy(update={"id": "before"})
-    keep_evaluation(earlier, store / "reports/before")
+    save_evaluation(earlier, store / "reports/before")
     trained = next(r for each in earlier.representations for r in each.runs)
     (store / "runs" / trained.name).mkdir(parents=True)
     (store / "runs" / trained.name / "index.duckdb").hardlink_to(store / "index.duckdb")

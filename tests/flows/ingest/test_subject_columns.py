@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from flows.config import ConfigError
 from flows.ingest.scan import scan
-from preprocessing.cohort import SubjectColumnError
 from preprocessing.config import SynthSettings
 from preprocessing.datasets.folder import Folder
 from preprocessing.recording import FoundRecording
 from preprocessing.synth import DATASETS
+from storage.errors import DeapsError
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import ask, one, run, settings_for, todo
 
@@ -53,7 +52,7 @@ def test_another_choice_of_columns_redoes_no_recording(data: Path, tmp_path: Pat
 
 def test_an_unknown_variable_stops_before_any_work(data: Path, tmp_path: Path) -> None:
     settings = settings_for(tmp_path / "store", columns("bmi"), shhs=data)
-    with pytest.raises(ConfigError, match=r"no table of shhs has; did you mean 'bmi_s.'"):
+    with pytest.raises(DeapsError, match=r"no table of shhs has; did you mean 'bmi_s.'"):
         todo(settings)
     absent = settings_for(
         tmp_path / "store", columns("bmi"), shhs=data, folder=tmp_path / "nowhere"
@@ -63,7 +62,7 @@ def test_an_unknown_variable_stops_before_any_work(data: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["pptid", "first_name", "dob", "visit_date", "comment", "a b"])
 def test_what_may_identify_people_is_refused(data: Path, tmp_path: Path, name: str) -> None:
-    with pytest.raises(SubjectColumnError, match=r"cohort\.columns has"):
+    with pytest.raises(DeapsError, match=r"cohort\.columns has"):
         todo(settings_for(tmp_path / "store", columns(name), shhs=data))
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from flows.config import ExecutionSettings
 from flows.runtime import dask_pool
-from flows.runtime.dask_pool import SharedWorkers, WorkersError, worker_pool
+from flows.runtime.dask_pool import SharedWorkers, worker_pool
+from storage.errors import DeapsError
 
 
 def failing(times: int) -> tuple[Any, SimpleNamespace]:
@@ -41,7 +42,7 @@ def test_a_worker_that_dies_in_its_start_is_started_again(
 def test_workers_that_always_die_are_given_up_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     start, calls = failing(100)
     monkeypatch.setattr(distributed, "LocalCluster", start)
-    with pytest.raises(WorkersError, match=r"3 times.*execution\.workers \(now 4\)"):
+    with pytest.raises(DeapsError, match=r"3 times.*execution\.workers \(now 4\)"):
         dask_pool._start_cluster(4)
     assert calls.n == 3
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from flows.runtime.server_address import (
-    ServeRunsError,
     named_password,
     named_server,
     own_password,
@@ -21,6 +20,7 @@ from flows.runtime.server_address import (
     registered_serve,
     running_serve,
 )
+from storage.errors import DeapsError
 
 THEIRS = '[profiles.lab]\nPREFECT_API_URL = "http://lab:4200/api"\n'
 
@@ -106,7 +106,7 @@ def test_a_second_serve_names_the_first(folder: Path) -> None:
         assert first.stdout is not None
         first.stdout.readline()
         with (
-            pytest.raises(ServeRunsError, match=f"process {first.pid} at http://127.0.0.1:4299"),
+            pytest.raises(DeapsError, match=f"process {first.pid} at http://127.0.0.1:4299"),
             registered_serve(),
         ):
             raise AssertionError

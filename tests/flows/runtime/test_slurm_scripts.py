@@ -14,13 +14,13 @@ from flows.config import ExecutionSettings, SlurmSettings
 from flows.runtime import slurm
 from flows.runtime.dask_pool import WORKER_SETTINGS, worker_pool
 from flows.runtime.slurm import (
-    SlurmError,
     job_name,
     torchrun_command,
     train_by_slurm,
     training_script,
     worker_environment,
 )
+from storage.errors import DeapsError
 
 
 def test_jobs_have_the_memory_settings_of_local_workers() -> None:
@@ -63,7 +63,7 @@ def test_without_sbatch_the_message_says_where_to_run_it(monkeypatch: pytest.Mon
     monkeypatch.setattr(slurm.shutil, "which", lambda name: None)
     execution = ExecutionSettings(cluster="slurm")
     with (
-        pytest.raises(SlurmError, match="no sbatch here; run it on a login node"),
+        pytest.raises(DeapsError, match="no sbatch here; run it on a login node"),
         worker_pool(execution),
     ):
         pass
@@ -115,7 +115,7 @@ def test_a_refused_training_has_the_words_of_slurm(
 ) -> None:
     cluster = Cluster(sbatch_test_only=[(1, "", "invalid partition specified: gpus")])
     monkeypatch.setattr(slurm, "_slurm", cluster)
-    with pytest.raises(SlurmError, match="refuses such a job: invalid partition specified: gpus"):
+    with pytest.raises(DeapsError, match="refuses such a job: invalid partition specified: gpus"):
         train_by_slurm(unfinished(run_folder), ExecutionSettings())
     assert cluster.asked == ["sbatch_test_only"]
 
@@ -126,7 +126,7 @@ def test_a_limit_that_only_counts_at_submission_has_the_words_of_slurm(
     refusal = (1, "", "QOSMaxSubmitJobPerUserLimit")
     cluster = Cluster(sbatch_test_only=[YES], squeue_noheader=[NONE], sbatch_parsable=[refusal])
     monkeypatch.setattr(slurm, "_slurm", cluster)
-    with pytest.raises(SlurmError, match="refuses the job: QOSMaxSubmitJobPerUserLimit"):
+    with pytest.raises(DeapsError, match="refuses the job: QOSMaxSubmitJobPerUserLimit"):
         train_by_slurm(unfinished(run_folder), ExecutionSettings())
 
 
@@ -148,7 +148,7 @@ def test_a_job_that_always_ends_too_early_fails_with_the_end_of_its_log(
         sbatch_test_only=[YES], squeue_noheader=[NONE], sbatch_parsable=[(0, "8\n", "")]
     )
     monkeypatch.setattr(slurm, "_slurm", cluster)
-    with pytest.raises(SlurmError, match=r"5 jobs ended before .* ends with: out of memory"):
+    with pytest.raises(DeapsError, match=r"5 jobs ended before .* ends with: out of memory"):
         train_by_slurm(unfinished(run_folder), ExecutionSettings())
     assert cluster.asked.count("sbatch_parsable") == 5
 
@@ -167,6 +167,6 @@ def test_a_job_that_says_why_it_failed_is_not_started_again(
     )
     note_failure(run_folder, "of an earlier job")
     monkeypatch.setattr(slurm, "_slurm", fail)
-    with pytest.raises(SlurmError, match="the loss is nan at step 7"):
+    with pytest.raises(DeapsError, match="the loss is nan at step 7"):
         train_by_slurm(unfinished(run_folder), ExecutionSettings())
     assert cluster.asked.count("sbatch_parsable") == 1

@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flows.config import ConfigError
 from flows.ingest.recording import preprocess_recording
 from flows.ingest.scan import scan
-from preprocessing.datasets import DATASETS, DataSet, DataSetError, register
+from preprocessing.datasets import DATASETS, DataSet, register
 from preprocessing.datasets.walk import list_files
 from preprocessing.recording import FoundRecording, RawRecording
+from storage.errors import DeapsError
 from storage.schema import Sex, SourceRole, Status
 from tests.edf_files import beats
 from tests.flows.inline import ask, run, settings_for
@@ -153,31 +153,31 @@ def test_another_process_reads_a_registered_data_set(tmp_path: Path, arrays: Pat
 @pytest.mark.usefixtures("_registry_restored")
 def test_misspelt_name_suggests_a_data_set_from_outside(tmp_path: Path) -> None:
     register(NpyFolder())
-    with pytest.raises(ConfigError, match=r"unknown setting 'data\.npi': did you mean 'npy'"):
+    with pytest.raises(DeapsError, match=r"unknown setting 'data\.npi': did you mean 'npy'"):
         settings_for(tmp_path / "store", npi=tmp_path)
 
 
 def test_unregistered_name_is_refused_as_a_root(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"unknown setting 'data\.npy'"):
+    with pytest.raises(DeapsError, match=r"unknown setting 'data\.npy'"):
         settings_for(tmp_path / "store", npy=tmp_path)
 
 
 def test_without_any_root_every_data_set_is_described(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"data\.shhs: Sleep Heart Health Study"):
+    with pytest.raises(DeapsError, match=r"data\.shhs: Sleep Heart Health Study"):
         scan(settings_for(tmp_path / "store"))
 
 
 def test_broken_package_is_named(offer: Callable[[str, str], None]) -> None:
     offer("npy", "no_such_package:Npy")
-    with pytest.raises(DataSetError, match=r"'npy' .*no_such_package:Npy .*ModuleNotFoundError"):
+    with pytest.raises(DeapsError, match=r"'npy' .*no_such_package:Npy .*ModuleNotFoundError"):
         len(DATASETS)
-    with pytest.raises(DataSetError):  # not only the first time
+    with pytest.raises(DeapsError):  # not only the first time
         len(DATASETS)
 
 
 def test_entry_point_must_bring_a_data_set_of_its_name(offer: Callable[[str, str], None]) -> None:
     offer("arrays", f"{__name__}:NpyFolder")
-    with pytest.raises(DataSetError, match="registers none of that name"):
+    with pytest.raises(DeapsError, match="registers none of that name"):
         len(DATASETS)
 
 
@@ -193,7 +193,7 @@ def test_entry_point_must_bring_a_data_set_of_its_name(offer: Callable[[str, str
 )
 def test_unusable_data_sets_are_refused(dataset: DataSet, message: str) -> None:
     register(NpyFolder())
-    with pytest.raises(DataSetError, match=message):
+    with pytest.raises(DeapsError, match=message):
         register(dataset)
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from storage import RecordingRow, Snapshot, WindowStore, remove_unused_files
-from storage.locks import StoreBusyError, publisher_lock, writer_lock
+from storage.errors import DeapsError
+from storage.locks import publisher_lock, writer_lock
 from storage.snapshot import IndexMissingError, IndexVersionError
 from tests.storage.made_store import make_row, publish_rows, write_recording
 
@@ -77,7 +78,7 @@ def test_lock_files_stay_however_old(root: Path, published: Snapshot) -> None:
 
 def test_nothing_goes_while_window_files_are_written(root: Path, published: Snapshot) -> None:
     written = write_recording(root, make_row("new"))
-    with writer_lock(root), pytest.raises(StoreBusyError, match="try again when it has ended"):
+    with writer_lock(root), pytest.raises(DeapsError, match="try again when it has ended"):
         remove_unused_files(root, dry_run=False)
     assert (root / str(written.path)).exists()
 

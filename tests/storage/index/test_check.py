@@ -12,7 +12,8 @@ import duckdb
 import pytest
 
 from storage import Snapshot
-from storage.index.build import PublicationError, check_index, check_rows
+from storage.errors import DeapsError
+from storage.index.build import check_index, check_rows
 from tests.storage.made_store import make_row, quarantined, write_recording
 
 
@@ -43,13 +44,13 @@ def test_windows_that_are_not_those_of_the_recording_are_named(
     index: duckdb.DuckDBPyConnection, change: str
 ) -> None:
     index.execute(change)
-    with pytest.raises(PublicationError, match=r"ds/a1 has \d windows, expected \d"):
+    with pytest.raises(DeapsError, match=r"ds/a1 has \d windows, expected \d"):
         check_index(index)
 
 
 def test_windows_of_no_recording_are_named(index: duckdb.DuckDBPyConnection) -> None:
     index.execute("INSERT INTO window_counts VALUES (99, 'Excellent', NULL, 1, 0, 0)")
-    with pytest.raises(PublicationError, match="recording 99 has 1 windows"):
+    with pytest.raises(DeapsError, match="recording 99 has 1 windows"):
         check_index(index)
 
 
@@ -67,11 +68,11 @@ def test_sources_of_no_recording_are_a_fault_of_the_program(
 def test_a_row_without_its_own_file_is_refused(root: Path, change: dict[str, Any]) -> None:
     row = write_recording(root, make_row("r1"))
     check_rows(root, [row])
-    with pytest.raises(PublicationError, match="ds/r1: window file"):
+    with pytest.raises(DeapsError, match="ds/r1: window file"):
         check_rows(root, [row, replace(row, **change)])
 
 
 def test_recordings_without_windows_and_quarantined_ones_need_no_file(root: Path) -> None:
     check_rows(root, [make_row("short"), quarantined("bad", "x", path="windows/x", n_windows=3)])
-    with pytest.raises(PublicationError, match="None has None bytes"):
+    with pytest.raises(DeapsError, match="None has None bytes"):
         check_rows(root, [make_row("r1", n_windows=1)])

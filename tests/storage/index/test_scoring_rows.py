@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from storage.index.build import PublicationError
+from storage.errors import DeapsError
 from storage.publish import publish, republish
 from storage.schema import DatasetRow, OldStage, RecordingRow, Scoring, Stage
 from storage.snapshot import Snapshot, open_index
@@ -172,7 +172,7 @@ def test_a_scoring_that_is_gone_leaves_nothing_behind(root: Path) -> None:
 
 def test_a_scoring_that_is_nowhere_stops_the_publication(root: Path) -> None:
     row = write_recording(root, make_row(scoring_digest="a"), 3)
-    with pytest.raises(PublicationError, match=r"ds/r1.*deaps preprocess --verify"):
+    with pytest.raises(DeapsError, match=r"ds/r1.*deaps preprocess --verify"):
         publish_scored(root, [row])
 
 

@@ -87,14 +87,14 @@ def test_spans_and_features_are_a_family_apart_from_the_ladder() -> None:
             rows=tuple(AblationRow(label=row, representation=row) for row in rows),
         )
         for name, rows in {
-            "components": ["byol", "rung", "deaps"],
+            "components": ["byol", "step", "deaps"],
             "span": ["short", "deaps"],
             "features": ["deaps", "many"],
         }.items()
     )
     scorer = Scorer(Experiment(EXPERIMENT.trained, ablations), "deaps", ["svc"])
     comparators = {family.name: family.comparators for family in scorer.families()}
-    assert comparators["components"] == ("byol", "rung")
+    assert comparators["components"] == ("byol", "step")
     assert comparators["sizes"] == ("short", "many")
 
 
