@@ -18,7 +18,13 @@ QUERY_MEGABYTES = 2000.0
 class SettingsSection(BaseModel):
     """A strict, frozen group of settings: an unknown key or a value of another type is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+    )
 
 
 class StoreSettings(SettingsSection):

@@ -315,15 +315,6 @@ def _windows_version(connection: DuckDBPyConnection) -> str:
     return WINDOWS_VERSION_SQL if ("versions",) in columns else "1"
 
 
-def published_snapshot(root: Path | str) -> Snapshot | None:
-    """Return the snapshot that a store has published, or None."""
-    try:
-        with reading_index(root) as connection:
-            return read_snapshot(connection)
-    except IndexMissingError:
-        return None
-
-
 def _check_version(connection: DuckDBPyConnection, path: Path) -> None:
     import duckdb
 

@@ -13,6 +13,7 @@ from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 from matplotlib.transforms import IdentityTransform
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import isotonic_regression
 
 from deaps.report.svg import FONT_SIZE, inline_svg
 from deaps.report.theme import MUTED, RULE, Dash, SeriesStyle, Shape
@@ -169,7 +170,7 @@ def spread(
     moved = np.asarray(places, dtype=float)[order]
     steps = gap * np.arange(len(moved))
     # Without the steps, "at least a gap apart" means "not falling": the nearest such series.
-    moved = _not_falling(moved - steps) + steps
+    moved = isotonic_regression(moved - steps).x + steps if len(moved) else moved
     if len(moved):
         moved -= max(moved[-1] - high, 0.0)
         moved += max(low - moved[0], 0.0)
@@ -178,33 +179,9 @@ def spread(
     return result
 
 
-def _not_falling(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the nearest series that never falls: neighbours that do are pooled to their mean."""
-    pools: list[tuple[float, int]] = []
-    for value in values:
-        mean, size = float(value), 1
-        while pools and pools[-1][0] > mean:
-            before, count = pools.pop()
-            mean = (mean * size + before * count) / (size + count)
-            size += count
-        pools.append((mean, size))
-    return np.array([mean for mean, size in pools for _ in range(size)])
-
-
 _LINE_SIZE = (34, 14)
 _SQUARE_SIZE = (14, 14)
 _AREA_SIZE = (26, 14)
-
-
-def series_sign(style: SeriesStyle, *, name: str) -> Markup:
-    """Return the marker of a representation on its line."""
-
-    def draw(figure: MplFigure) -> None:
-        axes = _unit_axes(figure)
-        axes.plot([0, 1], [0.5, 0.5], color=style.colour, linestyle=style.dash, linewidth=1.6)
-        axes.plot([0.5], [0.5], color=style.colour, marker=style.marker, markersize=7)
-
-    return inline_svg(draw, name=name, label="", size=_LINE_SIZE)
 
 
 def line_sign(colour: str, *, name: str, dash: Dash = (0, None)) -> Markup:

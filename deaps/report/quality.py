@@ -10,7 +10,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as MplFigure
 from numpy.typing import NDArray
-from scipy.stats import rankdata
+from scipy.stats import spearmanr
 
 from deaps.evaluation.document import (
     DatasetLabels,
@@ -192,15 +192,10 @@ def _of_dataset(
 
 
 def spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
-    """Return Spearman's rank correlation, equal values sharing their mean rank.
-
-    None where one of the two does not vary.
-    """
-    if len(first) < 2:
+    """Return Spearman's rank correlation, None where one of the two does not vary."""
+    if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
-    a, b = (rankdata(values) - (len(values) + 1) / 2 for values in (first, second))
-    spread = float(np.sqrt((a * a).sum() * (b * b).sum()))
-    return float((a * b).sum()) / spread if spread else None
+    return float(spearmanr(first, second).statistic)
 
 
 _WIDTH = 440

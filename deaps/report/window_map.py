@@ -75,11 +75,6 @@ def embedding_map(
     )
 
 
-def decode_strips(map_: EmbeddingMap) -> NDArray[np.float64]:
-    """Return the strips of a map, (points, samples), within half of ``scale``."""
-    return unpack(map_.strips, map_.scale, map_.samples)
-
-
 def lay_out(features: NDArray[np.floating], *, seed: int) -> tuple[NDArray[np.float64], str]:
     """Return a place for each row, (n, 2), and how it was computed, in words."""
     n = len(features)

@@ -148,7 +148,7 @@ def fetch(
 
     Example: deaps fetch mitdb
     """
-    from preprocessing.fetch import fetch as fetch_dataset
+    from preprocessing.datasets import fetch_dataset
 
     folder = to or Path("data") / name
     fetch_dataset(name, folder)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from itertools import groupby, pairwise
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -158,8 +156,6 @@ def _column_lines(rows: Sequence[SchemaRow]) -> Iterator[str]:
 
 def _folded(text: str) -> Iterator[str]:
     """Yield a text in lines that fit a screen, set in by four."""
-    import textwrap
-
     from flows.runtime.console import screen_width
 
     for line in textwrap.wrap(text, screen_width() - 4):
@@ -233,24 +229,13 @@ def _data_roots(data: DataSettings) -> Iterator[tuple[str, Any, str]]:
         yield f"data.{name}", roots.get(name), dataset.about
 
 
-@cache
 def field_texts(model: type[BaseModel]) -> dict[str, str]:
-    """Return the docstrings of a section's fields, which Python itself throws away."""
-    source = textwrap.dedent(inspect.getsource(model))
-    (body,) = (node.body for node in ast.parse(source).body if isinstance(node, ast.ClassDef))
-    texts = {}
-    for field, after in pairwise(body):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            text = _docstring(after)
-            if text is not None:
-                texts[field.target.id] = " ".join(text.replace("``", "`").split())
-    return texts
-
-
-def _docstring(node: ast.stmt) -> str | None:
-    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    value = node.value.value if is_text else None  # type: ignore[attr-defined]
-    return value if isinstance(value, str) else None
+    """Return the docstrings of a section's fields, each on one line."""
+    return {
+        name: " ".join(field.description.replace("``", "`").split())
+        for name, field in model.model_fields.items()
+        if field.description
+    }
 
 
 def _model(annotation: Any) -> type[BaseModel]:

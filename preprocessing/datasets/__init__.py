@@ -9,8 +9,8 @@ from __future__ import annotations
 from preprocessing.datasets.interface import (
     DATASETS,
     DataSet,
+    fetch_dataset,
     register,
 )
-from storage.errors import DeapsError
 
-__all__ = ["DATASETS", "DataSet", "DeapsError", "register"]
+__all__ = ["DATASETS", "DataSet", "fetch_dataset", "register"]

@@ -218,3 +218,16 @@ DATASETS = Registry()
 
 
 register = DATASETS.register
+
+
+def fetch_dataset(name: str, folder: Path) -> None:
+    """Download one data set into ``folder``, going on where an earlier download stopped.
+
+    Raises
+    ------
+    DeapsError
+        For names that no data set has, and for data sets that cannot be downloaded from here.
+    """
+    if name not in DATASETS:
+        raise DeapsError(f"no data set {name!r}; possible: {', '.join(DATASETS)}")
+    DATASETS[name].fetch(folder)

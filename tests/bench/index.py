@@ -7,10 +7,10 @@ from pathlib import Path
 
 import duckdb
 
-from storage.query import QUESTIONS
 from storage.snapshot import open_index
 from tests.bench.figure import Figure
 from tests.bench.made_rows import narrow_recordings
+from tests.bench.questions import QUESTIONS
 from tests.storage.made_store import publish_rows
 
 RECORDINGS, WINDOWS = 8444, 1915

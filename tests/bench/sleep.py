@@ -20,11 +20,11 @@ from preprocessing.synth import DATASETS
 from preprocessing.synth.physiology.sleep import draw_sleep
 from preprocessing.synth.shhs_nights import write_scorings
 from storage.publish import publish
-from storage.query import QUESTIONS
 from storage.schema import DatasetRow, RecordingRow, Scoring, SourceRole, Status
 from tests.bench.figure import Figure
 from tests.bench.index import RECORDINGS, WINDOWS, ask
 from tests.bench.made_rows import narrow_recordings
+from tests.bench.questions import QUESTIONS
 from tests.flows.inline import run, settings_for
 from tests.storage.made_store import SETTINGS
 

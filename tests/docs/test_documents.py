@@ -30,7 +30,12 @@ PATH = re.compile(rf"`((?:{'|'.join(PACKAGES)}|tests|docs)/[\w./-]+)`")
 FENCE = re.compile(r"^```.*?^```", flags=re.MULTILINE | re.DOTALL)
 
 UNUSED_WORDS = ("not to be had", "in vain", "for want of", "goes by the name", "is left alone")
-DISTRIBUTIONS = {"sklearn": "scikit-learn", "pydantic_core": "pydantic", "tomli_w": "tomli-w"}
+DISTRIBUTIONS = {
+    "sklearn": "scikit-learn",
+    "pydantic_core": "pydantic",
+    "tomli_w": "tomli-w",
+    "yaml": "pyyaml",
+}
 OPTIONAL = {
     "sklearnex": "scikit-learn-intelex",
     "daal4py": "scikit-learn-intelex",

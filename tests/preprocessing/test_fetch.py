@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import wfdb
 
-from preprocessing.fetch import fetch
+from preprocessing.datasets import fetch_dataset as fetch
 from storage.errors import DeapsError
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from storage import Snapshot, run_query
 from storage.errors import DeapsError
-from storage.query import QUESTIONS, question
 from storage.snapshot import IndexMissingError
+from tests.bench.questions import QUESTIONS
 
 
 def test_a_question_is_answered_as_a_table(root: Path, published: Snapshot) -> None:
@@ -39,12 +39,7 @@ def test_the_signal_can_be_asked_for_even_after_a_move(root: Path, published: Sn
 def test_named_questions_have_answers(root: Path, published: Snapshot, name: str) -> None:
     parameters = {"subject": "s1"} if name == "subject" else None
     rows = {"quality": 3, "subject": 9, "cross-visit": 1, "quarantined": 1}
-    assert run_query(root, question(name), parameters=parameters).num_rows == rows.get(name, 0)
-
-
-def test_an_unknown_question_is_refused_with_the_list_of_all() -> None:
-    with pytest.raises(DeapsError, match="'ages'; there are quality, subject"):
-        question("ages")
+    assert run_query(root, QUESTIONS[name], parameters=parameters).num_rows == rows.get(name, 0)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import numpy as np
 
 from flows.config import Settings
 from flows.ingest.summary import check_deeply
-from storage.snapshot import published_snapshot
+from storage.snapshot import IndexMissingError, open_index, read_snapshot
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import run, settings_for
 from tests.torture.child import BrokenError, forked
@@ -54,12 +54,14 @@ def require_whole(folder: Path) -> str | None:
     Return the id of the published snapshot, None if there is none yet.
     """
     notes = Oracle(folder / "oracle.jsonl").notes("published")
-    snapshot = published_snapshot(folder / "store")
-    if snapshot is None:
+    try:
+        with open_index(folder / "store") as index:
+            snapshot = read_snapshot(index)
+    except IndexMissingError:
         if notes:
             raise BrokenError(
                 f"I2: snapshot {notes[-1]['snapshot'][:12]} was acknowledged and is gone"
-            )
+            ) from None
         return None
     problems = [p for p in broken_invariants(folder) if "is in the data set and not in" not in p]
     if problems:

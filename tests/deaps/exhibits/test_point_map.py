@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from deaps.evaluation.document import EmbeddingMap
 from deaps.report.arrays import NotShownError
-from deaps.report.window_map import decode_strips, embedding_map, lay_out, thin
+from deaps.report.window_map import embedding_map, lay_out, thin, unpack
 
 N = 90
 
@@ -41,7 +41,8 @@ def test_neighbours_in_features_are_neighbours_on_the_map(whole_map: EmbeddingMa
 
 def test_strips_stand_beside_their_points(whole_map: EmbeddingMap) -> None:
     expected = thin(made()[1], 250)
-    assert np.abs(decode_strips(whole_map) - expected).max() <= whole_map.scale / 2 + 1e-9
+    strips = unpack(whole_map.strips, whole_map.scale, whole_map.samples)
+    assert np.abs(strips - expected).max() <= whole_map.scale / 2 + 1e-9
     assert whole_map.fs == 25
 
 
