@@ -26,8 +26,7 @@ from deaps.sampling.view_rules import (
     TripletWithVisit,
     TwoVisits,
 )
-from deaps.sampling.window_pool import WindowPool, load_pool
-from storage.errors import DeapsError
+from deaps.sampling.window_pool import NotEnoughDataError, WindowPool, load_pool
 from storage.schema import WINDOW_S
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ class Sampler:
 
     Raises
     ------
-    DeapsError
+    NotEnoughDataError
         If no subject has the windows of a sample.
     """
 
@@ -124,7 +123,7 @@ class Sampler:
         serving = pool.by_subject[serves[pool.by_subject]]
         subjects, first = np.unique(pool.subjects[serving], return_index=True)
         if not len(subjects):
-            raise DeapsError(_no_subject(pool, views, settings, self._rule))
+            raise NotEnoughDataError(_no_subject(pool, views, settings, self._rule))
         self._serving, self._first = serving, np.append(first, len(serving))
         self.subjects: NDArray[np.int64] = subjects
         if batch > len(subjects):

@@ -35,6 +35,10 @@ WHERE quality IN ({qualities})
 """
 
 
+class NotEnoughDataError(DeapsError):
+    """The index cannot give what the sampling settings ask of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class WindowPool:
     """Usable windows by recording, and recordings by subject.
@@ -80,7 +84,7 @@ def load_pool(index: Path | str, settings: SamplingSettings) -> WindowPool:
 
     Raises
     ------
-    DeapsError
+    NotEnoughDataError
         If a data set or quality class is unknown, or no window is usable.
     """
     _check_qualities(settings.qualities)
@@ -99,7 +103,7 @@ def load_pool(index: Path | str, settings: SamplingSettings) -> WindowPool:
             _WINDOWS.format(step=WINDOW_S, qualities=_literals(settings.qualities), chosen=chosen)
         ).fetchnumpy()
     if not len(windows["row"]):
-        raise DeapsError(_nothing_usable(settings, len(recordings["recording_id"])))
+        raise NotEnoughDataError(_nothing_usable(settings, len(recordings["recording_id"])))
     return make_pool(
         recordings, window_recordings=windows["recording_id"], rows=windows["row"],
         places=windows["place"],
@@ -174,7 +178,7 @@ def _check_grid(recordings: NDArray[np.int32], places: NDArray[np.int32]) -> Non
             f"start_s of a window of recording {first} is no multiple of {WINDOW_S} s from the "
             "recording's start; run deaps preprocess to write its windows again"
         )
-        raise DeapsError(message)
+        raise NotEnoughDataError(message)
 
 
 def _check_starts(recordings: NDArray[np.int32], places: NDArray[np.int32]) -> None:
@@ -189,7 +193,7 @@ def _check_qualities(qualities: Iterable[str]) -> None:
     unknown = sorted(set(qualities) - set(allowed))
     if unknown:
         message = f"sampling.qualities has {_listed(unknown)}; allowed are {_listed(allowed)}"
-        raise DeapsError(message)
+        raise NotEnoughDataError(message)
 
 
 def _nothing_usable(settings: SamplingSettings, n_recordings: int) -> str:

@@ -19,9 +19,8 @@ from deaps.config import SamplingSettings, condition_of
 from deaps.methods import build_method
 from deaps.models.encoder_file import read_about
 from deaps.sampling.sampler import Sampler, Views, open_sampler
-from deaps.sampling.window_pool import load_pool
+from deaps.sampling.window_pool import NotEnoughDataError, load_pool
 from deaps.training.run_folder import Run, TrainingPlan
-from storage.errors import DeapsError
 from storage.files import digest_of, replacing
 from storage.snapshot import Chain, open_index, read_chains
 
@@ -174,7 +173,7 @@ def planned_training(plans: Mapping[str, TrainingPlan], index: Path) -> dict[str
 
     found = {}
     for name, plan in plans.items():
-        with suppress(DeapsError):
+        with suppress(NotEnoughDataError):
             found[name] = people(_views(plan), plan.sampling)
     return found
 

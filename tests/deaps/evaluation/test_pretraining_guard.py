@@ -1,4 +1,4 @@
-"""Nobody is tested whom an encoder was trained on, unless the benchmark declares it."""
+"""Nobody is tested that an encoder was trained on, unless the benchmark declares it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def run(store: Path) -> Run:
     return train_run(made.folder, device="cpu")
 
 
-def test_a_run_keeps_whom_it_was_trained_on(run: Run) -> None:
+def test_a_run_saves_who_it_was_trained_on(run: Run) -> None:
     kept = read_trained_on(run)
     assert kept.subjects
     assert {name.split("/")[0] for name in kept.subjects} == {"shhs"}
@@ -83,15 +83,15 @@ def test_people_in_an_encoders_file_are_found_by_their_hashes(run: Run) -> None:
     assert in_file.shared_recordings([something, "0" * 64]) == {something}
 
 
-def test_a_file_that_does_not_say_whom_it_has_seen_is_a_warning(tmp_path: Path) -> None:
+def test_a_file_that_does_not_say_who_it_has_seen_is_a_warning(tmp_path: Path) -> None:
     path = write_encoder(tmp_path / "e.safetensors", Encoder())
-    with pytest.warns(UserWarning, match="does not say whom it was trained on"):
+    with pytest.warns(UserWarning, match="does not say who it was trained on"):
         seen = trained_on_of_file(path)
     assert not seen.recorded
     assert not (seen | NOBODY).recorded
 
 
-def test_a_file_that_says_whom_it_has_seen_is_none(run: Run) -> None:
+def test_a_file_that_says_who_it_has_seen_is_none(run: Run) -> None:
     (*_, (_, path)) = encoder_files(run.folder)
     assert trained_on_of_file(path).recorded
 

@@ -121,11 +121,11 @@ def test_the_papers_figures_stand_beside_both_variants_of_the_challenge(
     for benchmark in (challenge, leaking):
         shown = table([benchmark_section(evaluation, benchmark)], f"table-{benchmark.name}")
         assert rows(shown)["DEAPS"].cells[1].text == "80.1"
-        assert sum("they stand beside both" in note for note in shown.notes) == 1
+        assert sum("they stand next to both" in note for note in shown.notes) == 1
     both = evaluation.model_copy(update={"benchmarks": (challenge, leaking)})
     summary = table([headline_section(both)], "table-accuracy-1")
     assert [cell.text for cell in rows(summary)["DEAPS"].cells[1::2]] == ["80.1", "80.1"]
-    assert sum("they stand beside both" in note for note in summary.notes) == 1
+    assert sum("they stand next to both" in note for note in summary.notes) == 1
 
 
 @pytest.mark.parametrize(
