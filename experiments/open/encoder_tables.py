@@ -69,7 +69,7 @@ ROWS = (
 
 @dataclass(frozen=True)
 class EncoderComparison:
-    """One encoder beside its predecessor and the baselines, on every benchmark of the card."""
+    """One encoder next to its predecessor and the baselines, on every benchmark of the card."""
 
     plans: Mapping[str, Plan]
     answers: AnswersByKey

@@ -34,7 +34,7 @@ CHALLENGE_F1 = Column("challenge2017", "f1", "Challenge 2017: F1")
 
 
 def with_tables(text: str, tables: Mapping[str, Callable[[], str]]) -> str:
-    """Return a page's text with its marked tables made anew."""
+    """Return a page's text with its marked tables written again."""
     return _MARKED.sub(lambda mark: f"{mark[1]}\n{tables[mark[2]]()}\n{mark[3]}", text)
 
 
