@@ -44,12 +44,15 @@ from storage.index.rows import canonical_subjects
 from storage.locks import publisher_lock
 from storage.packages import cycle_collector_paused, installed_versions
 from storage.schema import SCHEMA_VERSION, DatasetRow, RecordingRow, Scoring, Status, SubjectRow
-from storage.snapshot import IndexMissingError, Snapshot, hide_progress
+from storage.snapshot import IndexMissingError, Snapshot, hide_progress, sql_literal
 from storage.tables import tables_sql
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+_ATTACH = "ATTACH {path} AS built (STORAGE_VERSION 'v1.0.0')"
+"""The storage of DuckDB 1.0: 1.1 and later open it. Left to itself, 2.0 writes one that 1.5
+refuses."""
 _PACKAGES = ("deaps", "duckdb", "numpy", "pyarrow")
 """What the content of an index can depend on."""
 
@@ -186,12 +189,15 @@ def _write(
 
     with replacing(index_path(store), mode=0o444) as temporary:
         try:
-            with duckdb.connect(temporary) as connection:
+            with duckdb.connect() as connection:
                 hide_progress(connection)
+                connection.execute(f"SET temp_directory = {sql_literal(f'{temporary}.tmp')}")
+                connection.execute(_ATTACH.format(path=sql_literal(str(temporary))))
+                connection.execute("USE built")
                 fill_index(connection, store, content, ids)
                 _insert_snapshot(connection, snapshot)
                 check_index(connection)
-                connection.execute("CHECKPOINT")
+                connection.execute("CHECKPOINT built")
         except duckdb.Error as error:
             raise DeapsError(_not_written(store, str(error))) from error
         wal = index_wal_path(temporary)
