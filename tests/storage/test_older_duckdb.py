@@ -16,8 +16,10 @@ from storage.tables import tables
 READ = """
 import duckdb, json, sys
 index = duckdb.connect(sys.argv[1], read_only=True)
-rows = {name: len(index.execute(f"FROM {name} LIMIT 3").fetchall()) for name in json.loads(sys.argv[2])}
-print(json.dumps([rows, index.execute("SELECT sum(signal[7]) FROM windows_with_signal").fetchone()]))
+names = json.loads(sys.argv[2])
+rows = {name: len(index.execute(f"FROM {name} LIMIT 3").fetchall()) for name in names}
+summed = index.execute("SELECT sum(signal[7]) FROM windows_with_signal").fetchone()
+print(json.dumps([rows, summed]))
 """
 
 
