@@ -26,7 +26,7 @@ from preprocessing import chain, scoring
 from preprocessing.datasets import wfdb_dataset
 from preprocessing.formats import edf, wfdb_annotations, wfdb_record
 from preprocessing.formats.wfdb_header import WfdbSignal
-from preprocessing.user_folder import files, table
+from preprocessing.user_folder import names, table
 from preprocessing.user_folder.names import FileNames
 from storage.index import published
 
@@ -95,6 +95,8 @@ def _drop_one_row() -> None:
 
 
 def _put(where: Any, name: str, value: Any) -> Callable[[], None]:
+    if not hasattr(where, name):
+        raise AttributeError(f"{where.__name__} has no {name}: nothing would be planted")
     return lambda: setattr(where, name, value)
 
 
@@ -208,7 +210,7 @@ _PLANT: dict[str, Callable[[], None]] = {
     "the last row wins": _put(table, "_contradictions", lambda *_: []),
     "two sexes": _put(table, "_refuse_two_sexes", lambda *_: None),
     "stages of another length": _put(scoring, "length_note", lambda *_: None),
-    "stages of another format": _put(files, "_are_one", lambda *_: True),
+    "stages of another format": _put(names, "_are_one", lambda *_: True),
     "another's signal": _only_names_of_files,
     "rails at the extremes": _put(chain, "_rails", _extremes),
     "no stages of BDF+": _no_bdf_stages,
