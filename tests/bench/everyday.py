@@ -15,8 +15,8 @@ from tests.bench.figure import Figure
 from tests.bench.made_rows import narrow_recordings
 from tests.conftest import real_folder
 from tests.edf_files import beats, write_edf
-from tests.own_folder import write_own_folder
 from tests.storage.made_store import publish_rows
+from tests.user_folder import write_user_folder
 
 DEAPS = str(Path(sys.executable).with_name("deaps"))
 INSTALLATION = ("make venv",)
@@ -52,7 +52,7 @@ def measure(folder: Path) -> list[Figure]:
 
 def new_user(folder: Path, real: Path) -> Figure:
     """Return the commands from a clone to the embeddings of ten real records with a messy table."""
-    write_own_folder(folder / "recordings", real)
+    write_user_folder(folder / "recordings", real)
     table = (folder / "recordings/subjects.csv").read_bytes()
     started = time.perf_counter()
     for command in OWN_FOLDER:

@@ -15,8 +15,8 @@ from flows.init import init_folder
 from storage.errors import DeapsError
 from tests.edf_files import beats, write_edf
 from tests.flows.inline import ask, run
-from tests.own_folder import write_own_folder
 from tests.planted_identities import traces, write_folder
+from tests.user_folder import write_user_folder
 from tests.wfdb_files import write_record
 
 
@@ -163,7 +163,7 @@ def test_scan_prints_what_it_understood_and_what_not(tmp_path: Path) -> None:
 def test_a_messy_table_of_three_real_formats_is_understood(
     tmp_path: Path, real_data: Callable[[str], Path]
 ) -> None:
-    write_own_folder(tmp_path / "mine", real_data("afpdb").parent)
+    write_user_folder(tmp_path / "mine", real_data("afpdb").parent)
     deaps("init", "mine")
     settings = load_settings()
     run(settings)

@@ -29,7 +29,7 @@ A00004;P-08;Baseline;f;42;
 """
 
 
-def write_own_folder(folder: Path, real: Path) -> Path:
+def write_user_folder(folder: Path, real: Path) -> Path:
     """Write ten real recordings, four EDFs, three WFDB records and three .mat, and the table."""
     for number, (source, label) in enumerate(
         zip(("n01", "n02", "p01", "p02"), SEPARATE_LABELS, strict=True), start=1
