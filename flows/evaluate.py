@@ -22,10 +22,9 @@ from deaps.evaluation.outcomes import (
 from deaps.evaluation.representations import first_seeds, representation_records, with_joined
 from deaps.report.figure_data import FigureDataMaker
 from deaps.report.training import gradual_uses
-from deaps.training.device import choose_device
 from flows.config import Settings
 from flows.experiment.inputs import EvaluationInputs, dataset_labels, read_inputs
-from flows.experiment.jobs import WindowSource, fill_files, run_folds
+from flows.experiment.jobs import run_folds
 from flows.experiment.provenance import Stopwatch, provenance
 from flows.experiment.state import (
     ExperimentState,
@@ -34,6 +33,7 @@ from flows.experiment.state import (
     with_change,
     write_page,
 )
+from flows.features import fill_features
 from flows.monitoring.event_log import EventLog, log_publication
 from flows.report import link_report
 from flows.runtime.dask_pool import worker_pool
@@ -180,17 +180,7 @@ def _provenance(
 def embed(inputs: EvaluationInputs, client: Client) -> None:
     """Compute the features that are not there yet."""
     settings, state = inputs.state.settings, inputs.state
-    missing = inputs.missing_files()
-    total = len(missing) * len(inputs.windows)
-    with StageProgress("embedding windows", total, key="embedding-progress") as progress:
-        fill_files(
-            WindowSource(settings.store.root, state.snapshot_id),
-            missing,
-            inputs.windows,
-            client=client,
-            device=choose_device(settings.execution.device),
-            advance=progress.advance,
-        )
+    fill_features(settings, state.snapshot_id, inputs.missing_files(), inputs.windows, client)
 
 
 @_TASK

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from deaps.evaluation.examples import Windows
 from deaps.evaluation.representations import FeatureFile, run_of
 from deaps.training.device import choose_device
@@ -16,6 +18,9 @@ from flows.runtime.run_context import RunContext
 from storage.snapshot import open_index
 from storage.window_store import raise_open_file_limit
 
+if TYPE_CHECKING:
+    from distributed import Client
+
 
 def embed_features(context: RunContext, run: str | None = None) -> int:
     """Compute the features that the evaluation of finished runs lacks; return how many files.
@@ -23,10 +28,17 @@ def embed_features(context: RunContext, run: str | None = None) -> int:
     With ``run`` those of that run alone; without, those of every run and baseline.
     """
     missing, windows = missing_files(context.settings)
-    wanted = [file for file in missing if _belongs(file, run)]
-    if wanted:
-        _fill(context, wanted, windows)
-    return len(wanted)
+    if run is not None:
+        missing = [f for f in missing if f.source.kind == "encoder" and run_of(f) == run]
+    if missing:
+        settings = context.settings
+        raise_open_file_limit()  # the workers, which read windows of all recordings, inherit it
+        with (
+            worker_pool(settings.execution, context.workers) as client,
+            EventLog(settings.store.root).stage("embed"),
+        ):
+            fill_features(settings, load_state(settings).snapshot_id, missing, windows, client)
+    return len(missing)
 
 
 def missing_files(settings: Settings) -> tuple[list[FeatureFile], Windows]:
@@ -46,22 +58,18 @@ def missing_by_run(settings: Settings) -> dict[str, list[FeatureFile]]:
     return by_run
 
 
-def _belongs(file: FeatureFile, run: str | None) -> bool:
-    return run is None or (file.source.kind == "encoder" and run_of(file) == run)
-
-
-def _fill(context: RunContext, files: list[FeatureFile], windows: Windows) -> None:
+def fill_features(
+    settings: Settings,
+    snapshot_id: str,
+    files: list[FeatureFile],
+    windows: Windows,
+    client: Client,
+) -> None:
     """Compute files of features: on an accelerator in this process, else by the workers."""
-    settings, total = context.settings, len(files) * len(windows)
-    source = WindowSource(settings.store.root, load_state(settings).snapshot_id)
-    raise_open_file_limit()  # the workers, which read windows of all recordings, inherit it
-    with (
-        worker_pool(settings.execution, context.workers) as client,
-        EventLog(settings.store.root).stage("embed"),
-        StageProgress("embedding windows", total, key="embedding-progress") as progress,
-    ):
+    total = len(files) * len(windows)
+    with StageProgress("embedding windows", total, key="embedding-progress") as progress:
         fill_files(
-            source,
+            WindowSource(settings.store.root, snapshot_id),
             files,
             windows,
             client=client,

@@ -13,7 +13,6 @@ from pathlib import Path, PurePosixPath
 
 from flows.config import CONFIG_NAME, load_settings
 from preprocessing.datasets import DATASETS
-from preprocessing.formats.wfdb_header import file_beside
 from preprocessing.recording import FoundRecording
 from preprocessing.user_folder.files import Guess, guess
 from preprocessing.user_folder.table import COLUMNS, TABLE_NAMES, find_table
@@ -49,8 +48,6 @@ class FirstLook:
     formats: dict[str, int]
     without_header: list[str]
     """Files that look like signals, but have no header that names them."""
-    renamed: list[str]
-    """Those of them whose header of the same name names another file."""
     table: Path
     table_written: bool
     guessed: dict[str, int]
@@ -86,8 +83,7 @@ def init_folder(folder: Path, *, overwrite: bool = False) -> FirstLook:
     return FirstLook(
         n_recordings=len(found),
         formats=_formats(found),
-        without_header=(unnamed := _without_header(folder, found)),
-        renamed=[name for name in unnamed if _has_header(folder / name)],
+        without_header=_without_header(folder, found),
         table=table,
         table_written=writes_table,
         guessed=_counts(guesses),
@@ -149,10 +145,6 @@ def _without_header(folder: Path, found: Sequence[FoundRecording]) -> list[str]:
     files = (path for path in folder.rglob("*") if path.suffix.lower() in _SIGNAL_FILES)
     names = (path.relative_to(folder).as_posix() for path in files)
     return sorted(name for name in names if name not in used)
-
-
-def _has_header(path: Path) -> bool:
-    return file_beside(path, f"{path.stem}.hea").is_file()
 
 
 def _formats(found: Sequence[FoundRecording]) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """The chain: from a recording's lead to clean 10 s windows at 100 Hz, upright and normalised.
 
-``process`` has the order: find what no window may hold, resample, filter, turn upright, cut.
+``process`` has the order: bridge gaps, resample, filter, normalise, cut, gate, turn upright,
+score, label.
 """
 
 from __future__ import annotations

@@ -288,7 +288,7 @@ def agreement(
     Parameters
     ----------
     first
-        Beats of `gradient_beats.find_beats`: ascending sample indices from the recording's start.
+        Beats of `find_gradient_beats`: ascending sample indices from the recording's start.
     second
         Beats of the other detector, likewise.
     n_windows

@@ -1,1 +1,1 @@
-"""Benchmarks: a classifier on frozen features, one file each, listed in `benchmark_registry`."""
+"""Benchmarks: a classifier on frozen features, one file each, registered in `interface`."""

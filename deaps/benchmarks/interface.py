@@ -109,12 +109,15 @@ def all_benchmarks() -> dict[str, Benchmark]:
 @cache
 def sleep_benchmarks() -> dict[str, Benchmark]:
     """Return the benchmarks on scored sleep by name."""
-    made = (import_object(home)() for home in _SLEEP)
-    return {benchmark.name: benchmark for benchmark in made}
+    return _made(_SLEEP)
 
 
 @cache
 def paper_benchmarks() -> dict[str, Benchmark]:
     """Return the paper's benchmarks, and the inner folds that settings are chosen by, by name."""
-    made = (import_object(home)() for home in _PAPER)
+    return _made(_PAPER)
+
+
+def _made(homes: tuple[str, ...]) -> dict[str, Benchmark]:
+    made = (import_object(home)() for home in homes)
     return {benchmark.name: benchmark for benchmark in made}

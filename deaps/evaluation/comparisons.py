@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from deaps.evaluation.document import ComparisonFamily, Difference, MetricComparison, Ranks
+from deaps.evaluation.document import ALPHA, ComparisonFamily, Difference, MetricComparison, Ranks
 from deaps.evaluation.intervals import (
     EXACT_UP_TO,
     Estimate,
@@ -20,7 +20,6 @@ from deaps.evaluation.intervals import (
     widen_for_family,
 )
 
-ALPHA = 0.05
 FLIPS = 9_999
 """Patterns of signs drawn where there are too many to try all."""
 

@@ -15,6 +15,8 @@ from storage.files import replacing
 
 EVALUATION_NAME = "evaluation.json"
 PAGE_NAME = "index.html"
+ALPHA = 0.05
+"""Level below which a Holm-corrected p is significant."""
 
 RepresentationRole = Literal["method", "baseline", "joined", "ablation", "trial"]
 """Joined is a method's features with a baseline's next to them; a trial was compared on the inner

@@ -60,7 +60,7 @@ class Deaps(Method):
     def forward(self, batch: Batch) -> dict[str, Tensor]:
         """Return ``loss`` and its terms ``static``, ``gradual`` and ``covariance`` (unweighted).
 
-        Beside them stands what `deaps.methods.deaps` measures.
+        With them come the diagnostics below: gradual probes and projection spreads.
         """
         student = gather_rows(encode_views(self.encoder, batch.windows))
         teacher = gather_rows(encode_views(self.teacher, batch.windows))

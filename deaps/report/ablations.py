@@ -167,7 +167,8 @@ def _table(evaluation: Evaluation, ablation: Ablation) -> Table:
     shown += [name for name in names if name in in_paper and name not in shown]
     groups = tuple(
         ColumnGroup(
-            benchmark_title(evaluation, name), ("here", "paper") if name in in_paper else ("here",)
+            benchmark_title(evaluation, name),
+            ("this report", "paper") if name in in_paper else ("this report",),
         )
         for name in shown
     )

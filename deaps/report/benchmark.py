@@ -348,7 +348,7 @@ def _accuracy_figure(benchmark: BenchmarkRecord, rows: list[AccuracyRow]) -> Fig
 
 def _accuracy_legend(name: str, *, folds: bool, paper: bool) -> tuple[LegendEntry, ...]:
     entries = [
-        LegendEntry(marker_sign("o", INK, name=f"{name}-here"), "here"),
+        LegendEntry(marker_sign("o", INK, name=f"{name}-here"), "this report"),
         LegendEntry(line_sign(INK, name=f"{name}-interval"), "95 % confidence interval"),
     ]
     if folds:

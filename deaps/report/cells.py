@@ -27,7 +27,7 @@ class MetricColumn:
     def heads(self) -> tuple[str, ...]:
         """Heads of its columns."""
         kinds = [metric.split()[0] for metric in self.metrics]
-        ours = tuple(k if k in ("recall", "precision") else "here" for k in kinds)
+        ours = tuple(k if k in ("recall", "precision") else "this report" for k in kinds)
         return (*ours, "paper") if self.paper_column is not None else ours
 
 

@@ -19,7 +19,7 @@ from deaps.report.parts import (
     Section,
     Table,
 )
-from deaps.report.results import benchmark_title
+from deaps.report.results import benchmark_title, representation_label
 from deaps.report.wording import percent
 
 RecordingDigests = Mapping[tuple[str, str], str]
@@ -115,18 +115,18 @@ def change_sections(evaluation: Evaluation) -> tuple[Section, ...]:
     if change.figures:
         parts.append(_table(evaluation, change))
     else:
-        parts.append(Paragraph("No figure moved."))
+        parts.append(Paragraph("No figure changed."))
     return (Section("changes", "What changed", tuple(parts)),)
 
 
 def _recordings(evaluation: Evaluation, change: SnapshotChange) -> Part:
     if not change.recordings:
-        return Paragraph("No recording was added, removed or done again: settings changed.")
+        return Paragraph("No recording was added, removed or reprocessed: settings changed.")
     return Bullets(tuple(_sentence(evaluation, each) for each in change.recordings))
 
 
 def _sentence(evaluation: Evaluation, change: RecordingChange) -> str:
-    counts = {"added": change.added, "removed": change.removed, "done again": change.redone}
+    counts = {"added": change.added, "removed": change.removed, "reprocessed": change.redone}
     words = [
         f"{n:,} recording{'' if n == 1 else 's'} {what}" for what, n in counts.items() if n > 0
     ]
@@ -135,10 +135,10 @@ def _sentence(evaluation: Evaluation, change: RecordingChange) -> str:
 
 def _table(evaluation: Evaluation, change: SnapshotChange) -> Table:
     left_out = len(change.figures) - _SHOWN
-    more = (f"{left_out} more moved less.",) if left_out > 0 else ()
+    more = (f"{left_out} smaller changes are not shown.",) if left_out > 0 else ()
     return Table(
         id="table-changes",
-        caption="Figures that moved, the farthest first, in per cent.",
+        caption="Changed figures, the largest change first, in per cent.",
         corner="benchmark",
         groups=(
             ColumnGroup("", ("representation", "figure"), kind="text"),
@@ -152,15 +152,10 @@ def _table(evaluation: Evaluation, change: SnapshotChange) -> Table:
 def _row(evaluation: Evaluation, figure: FigureChange) -> Row:
     difference = 100 * (figure.after - figure.before)
     cells = (
-        Cell(_label(evaluation, figure.representation)),
+        Cell(representation_label(evaluation, figure.representation)),
         Cell(figure.metric),
         Cell(percent(figure.before)),
         Cell(percent(figure.after)),
         Cell(f"{difference:+.1f}"),
     )
     return Row(benchmark_title(evaluation, figure.benchmark), cells)
-
-
-def _label(evaluation: Evaluation, name: str) -> str:
-    labels = {each.name: each.label for each in evaluation.representations}
-    return labels.get(name, name)

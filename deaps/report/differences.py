@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as MplFigure
 
 from deaps.evaluation.document import (
+    ALPHA,
     BenchmarkRecord,
     ComparisonFamily,
     Difference,
@@ -91,13 +92,12 @@ def _draw_row(axes: Axes, row: DifferenceRow, place: int) -> None:
     )
 
 
-ALPHA = 0.05
 FAMILY_TITLES: dict[ComparisonFamily, str] = {
     "methods": "Other methods",
     "baselines": "Baselines",
     "components": "Ablations of components",
     "sizes": "Other spans and numbers of features",
-    "joined": "What the method adds to the rhythm",
+    "joined": "What the method adds to RR features",
 }
 
 _COMPARATORS: dict[ComparisonFamily, str] = {
@@ -110,7 +110,7 @@ _COMPARATORS: dict[ComparisonFamily, str] = {
 
 _NOTE = (
     "Points. Brackets hold the 95 % interval over people and seeds, adjusted for all comparisons "
-    "in this block; p is that of a sign-flip test over people, after Holm over the same "
+    "in this block; p is that of a sign-flip test over people, Holm-corrected over the same "
     "comparisons. ✓ marks a significant difference: p is below 0.05 and the interval excludes "
     "zero. There is no correction for the number of metrics and benchmarks."
 )
@@ -132,7 +132,7 @@ def too_few_subjects(comparison: MetricComparison) -> str | None:
         return None
     return (
         f"With {comparison.n_subjects:,} people no difference to {_COMPARATORS[comparison.family]} "
-        f"can be significant: the smallest possible p, after Holm over "
+        f"can be significant: the smallest possible p, Holm-corrected over "
         f"{counted(len(comparison.differences), 'comparison')}, is "
         f"{probability(comparison.smallest_p)}."
     )
@@ -163,7 +163,8 @@ def _figure(
     return Figure(
         id=name,
         caption=f"{benchmark.title}: {_reference(evaluation, benchmark)} minus each comparator, on "
-        "the same people. Right of zero it is better.",
+        "the same people. Positive values favour "
+        f"{_reference(evaluation, benchmark)}.",
         panels=panels,
         arrangement="pair",
         legend=(

@@ -70,7 +70,7 @@ def evolution_data(
     at, figures = np.asarray(steps)[order], np.asarray(values, np.float64)[order]
     n_steps = len(np.unique(at))
     if n_steps < 2:
-        raise NotShownError(f"{n_steps} different steps; a curve takes two")
+        raise NotShownError(f"{n_steps} different steps; at least two are needed")
     degree = max(1, min(degree, n_steps - 2))
     share = (at - at[0]) / (at[-1] - at[0])
     # On the domain itself: numpy would map it to -1 to 1, with the same curve.
@@ -241,12 +241,12 @@ def _table(evaluation: Evaluation, measured: _Measured, courses: list[Evolution]
     return Table(
         id=f"table-evolution-{measured.name()}",
         caption=f"{benchmark_title(evaluation, measured.benchmark)}: "
-        f"{metric_title(measured.metric)} by iterations, in per cent, and what a doubling of the "
-        "iterations gained, in points.",
+        f"{metric_title(measured.metric)} by iterations, in per cent, and the gain for each "
+        "doubling of the iterations, in points.",
         corner="",
         groups=(
             ColumnGroup("iterations", tuple(f"{step:,}" for step in steps)),
-            ColumnGroup("", ("a doubling",)),
+            ColumnGroup("", ("gain per doubling",)),
         ),
         bodies=(Body(tuple(rows)),),
     )

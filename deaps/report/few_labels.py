@@ -117,20 +117,20 @@ def _end(curve: LabelCurve) -> NamedEnd:
 
 _UNIT = "people"
 _WORDS = (
-    "Annotations are what a study pays for. The classifier is fitted on the recordings of a few "
-    "people drawn at random, then of twice as many, each group holding the one before, and is "
-    "tested on all test people each time."
+    "Annotation is the main cost of a study. The classifier is fitted on the recordings of a few "
+    "people drawn at random, then of twice as many (the groups are nested), and is tested on all "
+    "test people each time."
 )
 _INTERVAL_NOTE = (
     "Brackets hold the 95 % interval over tested people, annotated people and seeds. With all "
-    "annotated people together, it is for just these people, and over tested people and seeds."
+    "annotated people together, it is conditional on them, and over tested people and seeds."
 )
 _DIFFERENCE_NOTE = (
     "Points. Brackets hold the 95 % interval over tested people, annotated people (not in the "
     "last row) and seeds, adjusted for all comparisons in this block. ✓ marks a significant "
-    "difference: p of a sign-flip test over tested people, after Holm over the same comparisons, "
-    "is below 0.05, and the interval excludes zero. There is no correction for the number of "
-    "points and metrics. few-label-differences.csv has every p."
+    "difference: p of a sign-flip test over tested people, Holm-corrected over the same "
+    "comparisons, is below 0.05, and the interval excludes zero. There is no correction for the "
+    "number of points and metrics. few-label-differences.csv has every p."
 )
 
 

@@ -48,7 +48,7 @@ _MOST_BENCHMARKS = 4
 """In one table: more would not fit on paper."""
 
 _PAPER_NOTE = (
-    "Paper: the figures it prints, after 30,000 iterations (TF-C: 75,000) at batch 256 on SHHS. A "
+    "Paper: published figures, after 30,000 iterations (TF-C: 75,000) at batch 256 on SHHS. A "
     "benchmark's protocol names the data sets that were used here."
 )
 
@@ -75,7 +75,7 @@ def _too_early(evaluation: Evaluation) -> str | None:
         return None
     return (
         f"After {max(iterations):,} iterations nothing can be concluded about any method: the "
-        "figures below show that everything runs, not who is better."
+        "figures below only show that the pipeline works; they do not compare the methods."
     )
 
 
@@ -189,7 +189,9 @@ def _table(
         id=f"table-accuracy-{place + 1}",
         caption="Total accuracy of each method and baseline, next to the paper's.",
         corner="",
-        groups=tuple(ColumnGroup(_marked(benchmark), ("here", "paper")) for benchmark in run),
+        groups=tuple(
+            ColumnGroup(_marked(benchmark), ("this report", "paper")) for benchmark in run
+        ),
         bodies=tuple(body for body in bodies if body.rows),
         notes=(
             _note(run),

@@ -134,7 +134,7 @@ def _check(
     if not np.isfinite(features).all():
         raise ValueError("features are not all finite; fill or leave out unknown ones first")
     if len(np.unique(subjects)) < 2:
-        raise NotShownError(f"{len(np.unique(subjects))} subjects; a comparison takes two")
+        raise NotShownError(f"{len(np.unique(subjects))} subjects; at least two are needed")
     if afib.all() or not afib.any():
         raise NotShownError(f"{afib.sum()} of {len(afib)} windows are AFib; both kinds are needed")
     if np.ptp(features, axis=0).max() == 0:

@@ -30,7 +30,7 @@ from deaps.report.wording import listed
 ROLE_TITLES: dict[RepresentationRole, str] = {
     "method": "Methods",
     "baseline": "Baselines",
-    "joined": "Method and rhythm together",
+    "joined": "Method + RR features",
     "ablation": "Ablations",
 }
 """Roles in the order of tables."""

@@ -212,7 +212,7 @@ def _gradual_table(evaluation: Evaluation) -> Table:
     return Table(
         id="table-gradual",
         caption="What the gradual loss uses: its mean over the last twentieth of the steps, and "
-        "that of the same triplets spoiled. It is minimised with the true middle alone.",
+        "its mean on three altered triplets (a diagnostic: only the unaltered loss is minimised).",
         corner="",
         groups=(
             ColumnGroup("", ("seed",)),
@@ -230,7 +230,8 @@ def _gradual_table(evaluation: Evaluation) -> Table:
         notes=(
             "If swapping i and j changes nothing, the time within a triplet is not used. If the "
             "first window does as well as the middle, the middle adds nothing. If another "
-            "middle is far worse, the loss knows the person.",
+            "middle is far worse, the loss depends on subject "
+            "identity.",
         ),
     )
 

@@ -79,7 +79,7 @@ def lay_out(features: NDArray[np.floating], *, seed: int) -> tuple[NDArray[np.fl
     """Return a place for each row, (n, 2), and how it was computed, in words."""
     n = len(features)
     if n < _FEWEST:
-        raise NotShownError(f"{n} windows; a map takes {_FEWEST}")
+        raise NotShownError(f"{n} windows; at least {_FEWEST} are needed")
     dimensions = min(_DIMENSIONS, n - 1, features.shape[1])
     perplexity = min(_PERPLEXITY, (n - 1) / 3)
     # One thread: the sums of several come in any order, and the map would not be the same again.

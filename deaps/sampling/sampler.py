@@ -303,11 +303,6 @@ class Views(StrEnum):
     SINGLE = "single"
     """One window."""
 
-    @property
-    def per_sample(self) -> int:
-        """Number of windows of a sample."""
-        return {"quadruple": 4, "single": 1}.get(self.value, 2)
-
 
 @dataclass(frozen=True, slots=True)
 class Batch:

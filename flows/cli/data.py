@@ -64,7 +64,7 @@ def _first_look(look: FirstLook, folder: Path) -> Iterator[str]:
     if look.table_written:
         filled = ", ".join(f"{name} of {n:,}" for name, n in look.guessed.items() if n)
         yield f"wrote {look.table}: a row for each; filled in: {filled or 'nothing but file'}"
-        yield "  complete it if you know more; an empty subject means: a person of its own"
+        yield "  complete it if you know more; a row without a subject counts as a separate person"
     else:
         yield f"kept {look.table}, which was there"
     how = "wrote" if look.config_written else "kept"
@@ -137,7 +137,7 @@ def fetch(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="Data set, such as mitdb; an unknown name lists them all."
+            metavar="NAME", help="Data set, such as mitdb; an unknown name prints the valid ones."
         ),
     ],
     to: Annotated[

@@ -127,7 +127,7 @@ def export(
     is_onnx = out.suffix == ".onnx"
     for path in (out,) if is_onnx else (out / CONFIG_NAME, out / WEIGHTS_NAME):
         if path.exists() and not force:
-            raise DeapsError(f"{path} is there already, so it stays; replace it with --force")
+            raise DeapsError(f"{path} already exists; replace it with --force")
     if not is_onnx:
         echo(f"{write_hub_folder(encoder, out)}: config.json, model.safetensors, README.md")
         return

@@ -60,7 +60,7 @@ def evaluate(
     config: Config = None,
     overrides: Overrides = None,
     blind: Annotated[
-        bool, typer.Option("--blind", help="Keep the runs' answers; compute and show no figure.")
+        bool, typer.Option("--blind", help="Store predictions only; compute no metric.")
     ] = False,
 ) -> None:
     """Run every benchmark on every finished run; write the report.

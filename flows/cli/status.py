@@ -132,7 +132,7 @@ def _run_text(run: RunStatus, published: str | None) -> str:
         case "stopped" if run.snapshot_id != published:
             return f"stopped at step {run.step:,} of {run.steps:,}; its snapshot is not published"
         case "stopped":
-            return f"stopped at step {run.step:,} of {run.steps:,}; the same command goes on"
+            return f"stopped at step {run.step:,} of {run.steps:,}; run the command again to resume"
         case _:
             return "its config.toml cannot be read"
 

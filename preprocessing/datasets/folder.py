@@ -161,8 +161,7 @@ class Folder(DataSet):
         path = self._table_file(root)
         if path is None:
             return SubjectTable(
-                warnings=[f"no {TABLE_NAMES[0]}: every file is a subject of its own"],
-                without_row=recordings,
+                warnings=[f"no {TABLE_NAMES[0]}: every file counts as a separate subject"]
             )
         return read_subject_table(path, recordings)
 

@@ -52,7 +52,7 @@ class DataSet(ABC):
 
     @abstractmethod
     def find(self, root: Path) -> Iterator[FoundRecording]:
-        """Yield the recordings below ``root`` in order of name, without opening any file."""
+        """Yield the recordings below ``root`` in order of name, without opening a signal."""
 
     @abstractmethod
     def read(

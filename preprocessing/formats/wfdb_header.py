@@ -85,7 +85,6 @@ class WfdbHeader:
     n_samples: int | None
     signals: tuple[WfdbSignal, ...] = ()
     segments: tuple[tuple[str, int], ...] = ()
-    n_signals: int = 0
     clock_s: float | None = None
     """Time of day at the start, in seconds after midnight; the date is not read."""
 
@@ -110,11 +109,9 @@ def read_wfdb_header(path: Path) -> WfdbHeader:
     if n_segments:
         count = _count(n_segments, "number of segments", most=100_000)
         segments = tuple(map(_segment, _rows(lines, count, "segments")))
-        return WfdbHeader(
-            fs, n_samples or None, segments=segments, n_signals=n_signals, clock_s=_clock(fields)
-        )
+        return WfdbHeader(fs, n_samples or None, segments=segments, clock_s=_clock(fields))
     signals = tuple(map(_signal, _rows(lines, n_signals, "signals")))
-    return WfdbHeader(fs, n_samples or None, signals, n_signals=n_signals, clock_s=_clock(fields))
+    return WfdbHeader(fs, n_samples or None, signals, clock_s=_clock(fields))
 
 
 def _clock(fields: list[str]) -> float | None:

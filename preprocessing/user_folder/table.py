@@ -101,15 +101,11 @@ class SubjectLine:
 
 @dataclass(slots=True)
 class SubjectTable:
-    """The table by recording, what of it was understood, and what was not.
-
-    ``without_row`` are the recordings that it does not name.
-    """
+    """The table by recording, what of it was understood, and what was not."""
 
     lines: dict[str, SubjectLine] = field(default_factory=dict)
     understood: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    without_row: list[str] = field(default_factory=list)
 
 
 def find_table(root: Path) -> Path | None:
@@ -142,9 +138,9 @@ def read_subject_table(path: Path, recordings: Sequence[str]) -> SubjectTable:
         )
     if not table.rows:
         empty = [] if table.warnings else [f"{path.name}: it has no rows"]
-        return SubjectTable(warnings=table.warnings + empty, without_row=list(recordings))
+        return SubjectTable(warnings=table.warnings + empty)
     if "file" not in table.columns:
-        return SubjectTable(warnings=[*table.warnings, _no_files(path)], without_row=[*recordings])
+        return SubjectTable(warnings=[*table.warnings, _no_files(path)])
     for row in table.rows:
         subject = unicodedata.normalize("NFC", row.get("subject", ""))
         row["subject"] = "" if subject.lower() in _NOBODY else subject
@@ -173,7 +169,6 @@ def read_subject_table(path: Path, recordings: Sequence[str]) -> SubjectTable:
         lines,
         [f"{path.name}: {text}" for text in understood],
         table.warnings + [f"{path.name}: {text}" for text in problems],
-        without_row,
     )
 
 

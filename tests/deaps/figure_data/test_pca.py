@@ -131,7 +131,7 @@ def test_features_on_a_line_have_one_component() -> None:
 
 def test_one_subject_alone_is_refused() -> None:
     features, subjects, afib = made()
-    with pytest.raises(NotShownError, match="1 subjects; a comparison takes two"):
+    with pytest.raises(NotShownError, match="1 subjects; at least two are needed"):
         pca_data("deaps", "afdb", features, np.zeros_like(subjects), afib, seed=1)
 
 

@@ -73,5 +73,5 @@ def test_few_windows_or_features_can_be_laid_out(shape: tuple[int, int]) -> None
 
 
 def test_too_few_windows_are_refused() -> None:
-    with pytest.raises(NotShownError, match="4 windows; a map takes 5"):
+    with pytest.raises(NotShownError, match="4 windows; at least 5 are needed"):
         lay_out(np.zeros((4, 3)), seed=0)

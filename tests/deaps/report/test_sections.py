@@ -252,7 +252,7 @@ def test_summary_says_where_people_are_too_few_for_any_difference(evaluation: Ev
         "With 7 people no difference to another method can be significant: the smallest p"
         in (bullets.items[0])
     )
-    assert "after Holm over 5 comparisons, is 0.078." in bullets.items[0]
+    assert "Holm-corrected over 5 comparisons, is 0.078." in bullets.items[0]
 
 
 def test_a_significant_difference_is_marked_with_its_interval_and_p(
@@ -268,7 +268,7 @@ def test_a_significant_difference_is_marked_with_its_interval_and_p(
         "Baselines: DEAPS minus",
         "Ablations of components: DEAPS minus",
         "Other spans and numbers of features: DEAPS minus",
-        "What the method adds to the rhythm: DEAPS + RR minus",
+        "What the method adds to RR features: DEAPS + RR minus",
     ]
 
 

@@ -7,6 +7,14 @@ from torch import Tensor
 
 from deaps.sampling.sampler import Batch, Views
 
+PER_SAMPLE = {
+    Views.SINGLE: 1,
+    Views.PAIR: 2,
+    Views.ADJACENT: 2,
+    Views.PARTNER: 2,
+    Views.QUADRUPLE: 4,
+}
+
 
 def made_windows(subjects: Tensor, views: int) -> Tensor:
     """Return (n, views, 1000): each subject a sine of its own rate, each window a phase, noise."""
@@ -26,7 +34,7 @@ def made_batch(
     subjects[-1] = subjects[0]
     before_s = 10.0 * (1 + torch.arange(samples) % 11)
     return Batch(
-        windows=made_windows(subjects, views.per_sample).to(device),
+        windows=made_windows(subjects, PER_SAMPLE[views]).to(device),
         before_s=before_s.to(device),
         after_s=(120 - before_s).to(device),
         subjects=subjects.to(device),

@@ -11,6 +11,7 @@ import pytest
 
 from deaps.config import SamplingSettings
 from deaps.sampling.sampler import Draw, Sampler, Views
+from tests.deaps.sampling.made_batches import PER_SAMPLE
 from tests.deaps.sampling.made_visits import pool_of, two_visits, whole
 
 SETTINGS = SamplingSettings(triplet_span_s=60)
@@ -61,7 +62,7 @@ def test_a_step_before_the_first_is_refused() -> None:
 @pytest.mark.parametrize("views", Views)
 def test_shapes_and_types(views: Views) -> None:
     draw = make_sampler(views).draw(0)
-    assert draw.recording_ids.shape == draw.rows.shape == (8, views.per_sample)
+    assert draw.recording_ids.shape == draw.rows.shape == (8, PER_SAMPLE[views])
     assert draw.before_s.shape == draw.after_s.shape == draw.subjects.shape == (8,)
     assert draw.before_s.dtype == draw.after_s.dtype == np.float32
     assert draw.subjects.dtype == draw.rows.dtype == np.int64

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from deaps.config import SamplingSettings
 from deaps.sampling.sampler import Draw, Sampler, Views
 from storage.errors import DeapsError
+from tests.deaps.sampling.made_batches import PER_SAMPLE
 from tests.deaps.sampling.made_visits import Visit, pool_of
 
 SPAN_S, DISTANCE_S = 30, 45
@@ -106,7 +107,7 @@ def all_samples(
 ) -> set[Sample]:
     """Return every sample that the rule allows, by trying all."""
     if views is not Views.QUADRUPLE:
-        return {s for s in product(windows, repeat=views.per_sample) if allowed(s)}
+        return {s for s in product(windows, repeat=PER_SAMPLE[views]) if allowed(s)}
     triplets = [s for s in product(windows, repeat=3) if is_triplet(*s)]
     return {(x1, *t) for x1 in windows for t in triplets if allowed((x1, *t))}
 
