@@ -323,7 +323,7 @@ def _write(
         "visit": recording.visit,
         "row": rows.astype(np.int32),
         "start_s": rows * float(WINDOW_S),
-        "quality": QUALITIES[processed.quality[rows]],
+        "quality": QUALITIES[processed.scores.quality[rows]],
         "hr_mean": processed.scores.hr_mean[rows],
         **{name: values[rows] for name, values in flags.items()},
     }
@@ -358,7 +358,7 @@ def draw_recording(
     stages, events = _spans(*scored, processed.duration_s)
     page = compose_night(
         recording.name,
-        quality=QUALITIES[processed.quality].tolist(),
+        quality=QUALITIES[processed.scores.quality].tolist(),
         heart_rate=processed.scores.hr_mean,
         rejected=processed.gate.rejected,
         stages=stages,

@@ -7,7 +7,7 @@ score, label.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
@@ -20,7 +20,7 @@ from preprocessing.config import QualitySettings, SignalSettings
 from preprocessing.plausibility import check_length
 from preprocessing.quality import QualityScores, score_windows
 from preprocessing.recording import RawRecording, RhythmChange
-from storage.schema import FS, GATE_FLAGS, WINDOW_S, WINDOW_SAMPLES, Quality
+from storage.schema import FS, GATE_FLAGS, WINDOW_S, WINDOW_SAMPLES, Quality, QualityFault, RPeaks
 
 _UNACCEPTABLE = np.int8(list(Quality).index(Quality.UNACCEPTABLE))
 _T = TypeVar("_T", bound=np.generic)
@@ -148,17 +148,16 @@ def _share_in_runs(mask: NDArray[np.bool_], length: int) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class ProcessedRecording:
-    """The windows of one recording, with their quality and rhythm.
+    """The windows of one recording, with their quality, beats and rhythm.
 
-    ``windows`` is float16 (n, 1000) at 100 Hz, normalised by the recording; ``quality`` and
-    ``quality4`` are codes into `storage.schema.Quality`, ``quality4`` -1 where not computed.
+    ``windows`` is float16 (n, 1000) at 100 Hz, normalised by the recording. In ``scores``, windows
+    that the gate rejects are Unacceptable because of the gate.
     """
 
     windows: NDArray[np.float16]
     gate: Gate
     scores: QualityScores
-    quality: NDArray[np.int8]
-    quality4: NDArray[np.int8]
+    peaks: RPeaks
     rhythm: list[str | None]
     rhythm_share: NDArray[np.float32]
     duration_s: float
@@ -181,8 +180,6 @@ class ProcessedRecording:
         }
         return columns | {
             "start_s": np.arange(len(self.windows), dtype=np.float64) * WINDOW_S,
-            "quality": self.quality,
-            "quality4": self.quality4,
             "rhythm": self.rhythm,
             "rhythm_share": self.rhythm_share,
         }
@@ -212,14 +209,13 @@ def process(
     polarity = polarity_score(values[~gate.rejected])
     if signal.fix_polarity and polarity < 0:
         windows, values, mean_mv = -windows, -values, -mean_mv
-    scores = score_windows(values, qsqi=quality.qsqi, beat_tolerance_s=quality.beat_tolerance_s)
+    scores, peaks = score_windows(values, beat_tolerance_s=quality.beat_tolerance_s)
     labels, shares = label_windows(raw.rhythms, n_windows)
     return ProcessedRecording(
         windows=windows,
         gate=gate,
-        scores=scores,
-        quality=np.where(gate.rejected, _UNACCEPTABLE, scores.quality),
-        quality4=np.where(gate.rejected & (scores.quality4 >= 0), _UNACCEPTABLE, scores.quality4),
+        scores=_gated(scores, gate),
+        peaks=peaks,
         rhythm=labels,
         rhythm_share=shares,
         duration_s=duration_s,
@@ -227,6 +223,23 @@ def process(
         mean_mv=mean_mv,
         std_mv=clean.std,
         polarity=polarity,
+    )
+
+
+def _gated(scores: QualityScores, gate: Gate) -> QualityScores:
+    """Return the scores with rejected windows Unacceptable, and the gate's fault as the reason."""
+    reason = scores.quality_reason
+    for flag in reversed(GATE_FLAGS):  # of several faults the first
+        fault = np.int8(list(QualityFault).index(QualityFault(flag)))
+        reason = np.where(getattr(gate, flag), fault, reason)
+    return replace(
+        scores,
+        quality=np.where(gate.rejected, _UNACCEPTABLE, scores.quality),
+        quality4=np.where(gate.rejected, _UNACCEPTABLE, scores.quality4),
+        quality3=np.where(gate.rejected, _UNACCEPTABLE, scores.quality3),
+        quality_reason=reason,
+        reason_value=np.where(gate.rejected, np.float32(np.nan), scores.reason_value),
+        reason_limit=np.where(gate.rejected, np.float32(np.nan), scores.reason_limit),
     )
 
 

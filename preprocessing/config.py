@@ -20,7 +20,7 @@ on the older ones must not be used on the new ones."""
 
 STEP_VERSIONS = {
     "plausibility": 1, "gate": 3, "bridge": 1, "resample": 2, "highpass": 1, "normalise": 1,
-    "quality": 1, "rhythm": 1,
+    "quality": 2, "beats": 1, "rhythm": 1,
 }  # fmt: skip
 READER_VERSIONS = {"edf": 1, "wfdb": 2, "mat": 2, "mne": 1}
 """Versions of each step of the chain, and of the reader of each format. Raise one when its output
@@ -35,6 +35,10 @@ TABLES_VERSION = 2
 
 _FORMATS = {".edf": "edf", ".bdf": "edf", ".hea": "wfdb", ".mat": "mat"}
 _READERS = {"edf": "EDF", "wfdb": "WFDB", "mat": "MATLAB files", "mne": "GDF, BrainVision and FIF"}
+
+
+OLDEST_COLUMNS = {"quality": 2, "beats": 1}
+"""Versions of the steps from which on window files have the columns that the index has now."""
 
 
 def versions_of(dataset_version: int, file: str) -> str:
@@ -57,6 +61,12 @@ def changed_versions(before: str | None, now: str, dataset: str) -> str:
     words = {f"reader.{name}": f"reader of {label}" for name, label in _READERS.items()}
     words |= {"dataset": f"reader of {dataset}", "windows": "signal chain"}
     return ", ".join(words.get(name, name) for name in new if old.get(name) != new[name])
+
+
+def lacks_columns(versions: str | None) -> bool:
+    """Return whether windows of these versions lack columns that the index has now."""
+    made = dict(part.split("=") for part in (versions or "").split())
+    return any(int(made.get(step, 0)) < oldest for step, oldest in OLDEST_COLUMNS.items())
 
 
 def _listed(value: Any) -> Any:
@@ -94,10 +104,7 @@ class SignalSettings(SettingsSection):
 
 
 class QualitySettings(SettingsSection):
-    """Gate before the quality indices, and which indices are computed."""
-
-    qsqi: bool = True
-    """Find beats with two detectors and store qSQI and the four-index class."""
+    """Gate before the quality indices, and when two detectors agree on a beat."""
 
     beat_tolerance_s: Annotated[float, Field(gt=0)] = 0.15
     """Two detectors agree on a beat when they place it within this time, in seconds."""

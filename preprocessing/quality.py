@@ -6,7 +6,7 @@ comments name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
@@ -14,18 +14,22 @@ import scipy.fft
 from numpy.typing import NDArray
 
 from preprocessing.beats import (
-    DELAY_SAMPLES,
+    away_from_edges,
     find_gradient_beats,
     find_pan_tompkins_beats,
     highest_rate,
     mean_rate,
+    merge_beats,
+    partners,
+    repetition,
+    smooth_slope,
 )
-from storage.schema import FS, WINDOW_SAMPLES, Quality
+from storage.schema import FS, WINDOW_S, WINDOW_SAMPLES, Quality, QualityFault, RPeaks
 
 BLOCK = 128
 """Windows worked on at once: 1 MB per array of 64-bit samples, whatever the recording's length."""
-NOT_COMPUTED = np.int8(-1)
-"""Code of the four-index class where there is no qSQI."""
+NO_FAULT = np.int8(-1)
+"""Code of the fault of an Excellent window."""
 FAST_RATE = 130.0
 """From this highest heart rate on, in beats/min, pSQI has its other limits."""
 PSQI_LIMITS = (0.4, 0.5, 0.8)
@@ -38,6 +42,8 @@ BASSQI_LIMITS = (0.9, 0.95)
 """basSQI is suspicious from the first on, optimal from the second on."""
 QSQI_LIMITS = (0.6, 0.9)
 """qSQI is suspicious from the first on, optimal above the second."""
+REPEATING = 0.95
+"""Beats repeat from this `repetition` on: clean made ECG has 0.99 and more, noise 0.91 at most."""
 Grades = NDArray[np.int8]
 Indices = NDArray[np.intp]
 SEGMENT = WINDOW_SAMPLES // 2
@@ -59,9 +65,11 @@ class QualityScores:
 
     ``psqi``, ``ksqi`` and ``bassqi`` are NaN for a constant window. ``hr_max`` is the highest
     heart rate in beats/min, NaN with fewer than two beats; ``hr_mean`` and ``hr_sd`` are as
-    `mean_rate` has them. ``qsqi`` is NaN where it was not
-    asked for. ``quality`` (three indices) and ``quality4`` (four, -1 without qSQI) are positions
-    in ``tuple(storage.schema.Quality)``; they come from the unrounded indices.
+    `mean_rate` has them. ``quality4`` is the published class of four indices, ``quality3`` that of
+    the first three; ``quality`` is the former with the repair that `score_windows` names. All are
+    positions in ``tuple(storage.schema.Quality)``; they come from the unrounded indices.
+    ``quality_reason`` is a position in ``tuple(QualityFault)``, -1 where the window is Excellent;
+    ``reason_value`` and ``reason_limit`` are that index and the limit it missed.
     """
 
     psqi: NDArray[np.float32]
@@ -73,13 +81,17 @@ class QualityScores:
     hr_sd: NDArray[np.float32]
     quality: NDArray[np.int8]
     quality4: NDArray[np.int8]
+    quality3: NDArray[np.int8]
+    quality_reason: NDArray[np.int8]
+    reason_value: NDArray[np.float32]
+    reason_limit: NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
     """Measurements of some windows, each by itself, in full precision.
 
-    ``beats`` are sample indices from the start of the first window.
+    ``beats`` are sample indices from the start of the first window, ``slope`` is (n, 1000).
     """
 
     psqi: NDArray[np.float64]
@@ -87,100 +99,151 @@ class _Measured:
     bassqi: NDArray[np.float64]
     hr_max: NDArray[np.float64]
     beats: NDArray[np.intp]
-
-    def grades(self) -> tuple[Grades, Grades, Grades]:
-        """Grades of pSQI, kSQI and basSQI."""
-        return (
-            grade_psqi(self.psqi, self.hr_max),
-            grade_ksqi(self.ksqi),
-            grade_bassqi(self.bassqi),
-        )
+    slope: NDArray[np.float32]
 
 
 def score_windows(
-    windows: NDArray[np.float32] | NDArray[np.float16],
-    *,
-    qsqi: bool = True,
-    beat_tolerance_s: float = 0.15,
-) -> QualityScores:
-    """Zhao & Zhang indices and classes of each window of one recording.
+    windows: NDArray[np.float32] | NDArray[np.float16], *, beat_tolerance_s: float = 0.15
+) -> tuple[QualityScores, RPeaks]:
+    """Zhao & Zhang indices and classes of each window of one recording, and its R peaks.
 
-    The three-index class equals that of ``neurokit2.ecg_quality(method="zhao2018")``.
+    The three-index class equals that of ``neurokit2.ecg_quality(method="zhao2018")``. It rejects
+    slow hearts, whose fundamental it takes for baseline wander. The class of four indices, which
+    Zhao and Zhang published, does so less, but still rejects clean windows of wide complexes, tall
+    T waves and bigeminy at some rates. So ours deviates from it in one point: a window whose beats
+    repeat (`repetition`) is Barely acceptable at worst.
 
     Parameters
     ----------
     windows
         Shape (n, 1000): consecutive 10 s windows at 100 Hz, high-pass filtered, finite, in any
         unit (nothing here depends on the scale).
-    qsqi
-        Also run the second beat detector, for qSQI and the four-index class.
     beat_tolerance_s
         Two detectors agree on a beat when they place it within this time.
     """
     if windows.ndim != 2 or windows.shape[1] != WINDOW_SAMPLES:
         msg = f"windows have shape {windows.shape}, expected (n, {WINDOW_SAMPLES})"
         raise ValueError(msg)
-    measured = _measure(windows)
-    tolerance = round(beat_tolerance_s * FS)
-    share = _qsqi(windows, measured.beats, tolerance) if qsqi else None
-    return _scores(measured, share)
-
-
-def _measure(windows: NDArray[np.floating]) -> _Measured:
-    """Measure all windows, block by block."""
     blocks = [
         _measure_block(windows[start : start + BLOCK], start * WINDOW_SAMPLES)
         # At least one block, so that no windows give empty arrays.
         for start in range(0, max(len(windows), 1), BLOCK)
     ]
-    return _Measured(
-        psqi=np.concatenate([block.psqi for block in blocks]),
-        ksqi=np.concatenate([block.ksqi for block in blocks]),
-        bassqi=np.concatenate([block.bassqi for block in blocks]),
-        hr_max=np.concatenate([block.hr_max for block in blocks]),
-        beats=np.concatenate([block.beats for block in blocks]),
+    measured = _Measured(
+        **{
+            name: np.concatenate([getattr(block, name) for block in blocks])
+            for name in _Measured.__slots__
+        }
     )
+    others = find_pan_tompkins_beats(windows)
+    tolerance = round(beat_tolerance_s * FS)
+    qsqi = agreement(measured.beats, others, len(windows), tolerance=tolerance)
+    peaks = merge_beats(windows, measured.slope, measured.beats, others)
+    time_s = np.float64(WINDOW_S) * peaks.row + peaks.offset_s
+    scores = _scores(measured, qsqi, mean_rate(peaks.row, time_s, len(windows)))
+    rejected = scores.quality4 == _CODE[Quality.UNACCEPTABLE]
+    repeats = rejected & (repetition(windows, peaks, rejected) >= REPEATING)
+    kept = np.where(repeats, _CODE[Quality.BARELY_ACCEPTABLE], scores.quality4)
+    return replace(scores, quality=kept), peaks
 
 
 def _measure_block(windows: NDArray[np.floating], offset: int) -> _Measured:
-    """`_measure` for a few windows, the first of which begins at sample ``offset``."""
+    """Measure a few windows, the first of which begins at sample ``offset``."""
     # In 64 bits the sum of 1000 equal 32-bit samples is exact, so that a constant window less its
     # mean is zero, not rounding noise with a kurtosis and a spectrum.
     signal = windows.astype(np.float64, order="C")
     psqi, bassqi = spectral_indices(signal)
-    beats = find_gradient_beats(signal)
-    hr_max = highest_rate(beats, len(signal))
-    return _Measured(psqi, kurtosis(signal), bassqi, hr_max, beats + offset)
+    slope = smooth_slope(signal)
+    beats = find_gradient_beats(signal, slope)
+    return _Measured(
+        psqi=psqi,
+        ksqi=kurtosis(signal),
+        bassqi=bassqi,
+        hr_max=highest_rate(beats, len(signal)),
+        beats=beats + offset,
+        slope=slope.astype(np.float32),
+    )
 
 
-def _qsqi(
-    windows: NDArray[np.floating], beats: NDArray[np.intp], tolerance: int
-) -> NDArray[np.float64]:
-    """Compute qSQI of each window, given the first detector's beats."""
-    others = find_pan_tompkins_beats(windows)
-    return agreement(beats, others, len(windows), tolerance=tolerance)
-
-
-def _scores(measured: _Measured, qsqi: NDArray[np.float64] | None) -> QualityScores:
-    """Return classes and indices, in the types that are stored."""
-    grades = measured.grades()
-    n = len(measured.psqi)
-    hr_mean, hr_sd = mean_rate(measured.beats, n)
+def _scores(
+    measured: _Measured,
+    qsqi: NDArray[np.float64],
+    rates: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> QualityScores:
+    """Return classes, indices and reasons, in the types that are stored."""
+    grades = (
+        grade_psqi(measured.psqi, measured.hr_max),
+        grade_ksqi(measured.ksqi),
+        grade_bassqi(measured.bassqi),
+        grade_qsqi(qsqi),
+    )
+    hr_mean, hr_sd = rates
+    quality = fuse_four(*grades)
+    reason, value, limit = _reasons(measured, qsqi, grades, quality)
     return QualityScores(
         psqi=measured.psqi.astype(np.float32),
         ksqi=measured.ksqi.astype(np.float32),
         bassqi=measured.bassqi.astype(np.float32),
-        qsqi=(np.full(n, np.nan) if qsqi is None else qsqi).astype(np.float32),
+        qsqi=qsqi.astype(np.float32),
         hr_max=measured.hr_max.astype(np.float32),
         hr_mean=hr_mean.astype(np.float32),
         hr_sd=hr_sd.astype(np.float32),
-        quality=fuse_three(*grades),
-        quality4=(
-            np.full(n, NOT_COMPUTED) if qsqi is None else fuse_four(*grades, grade_qsqi(qsqi))
-        ),
+        quality=quality,
+        quality4=quality,
+        quality3=fuse_three(*grades[:3]),
+        quality_reason=reason,
+        reason_value=value.astype(np.float32),
+        reason_limit=limit.astype(np.float32),
     )
 
 
+def _reasons(
+    measured: _Measured,
+    qsqi: NDArray[np.float64],
+    grades: tuple[Grades, ...],
+    quality: NDArray[np.int8],
+) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.float64]]:
+    """Return for each window that is not Excellent which index missed which limit, and both values.
+
+    Of several indices the one with the lowest grade; of equal ones qSQI, then basSQI, kSQI, pSQI.
+    The limit is the one between its grade and the next.
+    """
+    fast = measured.hr_max >= FAST_RATE
+    low, middle, high = (
+        np.where(fast, quick, usual)
+        for quick, usual in zip(PSQI_LIMITS_FAST, PSQI_LIMITS, strict=True)
+    )
+    too_high = measured.psqi >= high
+    suspicious = [grade == Grade.SUSPICIOUS for grade in grades]
+    index = {
+        QualityFault.QSQI_LOW: (qsqi, np.where(suspicious[3], *QSQI_LIMITS[::-1]), grades[3]),
+        QualityFault.BASSQI_LOW: (
+            measured.bassqi, np.where(suspicious[2], *BASSQI_LIMITS[::-1]), grades[2],
+        ),
+        QualityFault.KSQI_LOW: (
+            measured.ksqi, np.full_like(qsqi, KSQI_OPTIMAL_ABOVE), grades[1],
+        ),
+        QualityFault.PSQI_LOW: (
+            measured.psqi,
+            np.where(too_high, high, np.where(suspicious[0], middle, low)),
+            grades[0],
+        ),
+    }  # fmt: skip
+    worst = np.argmin([grade for _, _, grade in index.values()], axis=0)  # the first of equals
+    code = np.array([_FAULT_CODE[fault] for fault in index], np.int8)[worst]
+    code = np.where((code == _FAULT_CODE[QualityFault.PSQI_LOW]) & too_high, _TOO_HIGH, code)
+    places = np.arange(len(qsqi))
+    value, limit = (np.stack([each[k] for each in index.values()])[worst, places] for k in (0, 1))
+    excellent = quality == _CODE[Quality.EXCELLENT]
+    return (
+        np.where(excellent, NO_FAULT, code),
+        np.where(excellent, np.nan, value),
+        np.where(excellent, np.nan, limit),
+    )
+
+
+_FAULT_CODE = {fault: np.int8(code) for code, fault in enumerate(QualityFault)}
+_TOO_HIGH = _FAULT_CODE[QualityFault.PSQI_HIGH]
 _CODE = {quality: np.int8(code) for code, quality in enumerate(Quality)}
 
 
@@ -296,44 +359,15 @@ def agreement(
     tolerance
         In samples.
     """
-    partner = _partners(first, second, tolerance)
+    partner = partners(first, second, tolerance)
     paired = partner >= 0
     alone = np.concatenate([first[~paired], np.delete(second, partner[paired])])
     matched = _per_window(first[paired], n_windows)
-    unmatched = _per_window(alone[_away_from_edges(alone, tolerance)], n_windows)
+    unmatched = _per_window(alone[away_from_edges(alone, tolerance)], n_windows)
     counted = matched + unmatched
     share = np.zeros(n_windows)
     np.divide(matched, counted, out=share, where=counted > 0)
     return share
-
-
-def _partners(first: Indices, second: Indices, tolerance: int) -> Indices:
-    """Position in ``second`` of the partner of each of ``first``, -1 where it has none."""
-    if not (first.size and second.size):
-        return np.full(first.size, -1, dtype=np.intp)
-    there = _nearest(first, second)
-    back = _nearest(second, first)[there]
-    mutual = back == np.arange(first.size)
-    close = np.abs(second[there] - first) <= tolerance
-    return np.where(mutual & close, there, -1)
-
-
-def _nearest(beats: Indices, others: Indices) -> Indices:
-    """Position in ``others`` of the one nearest to each of ``beats``, the earlier of equals."""
-    after = np.searchsorted(others, beats).clip(1, max(others.size - 1, 1))
-    before = after - 1
-    after = np.minimum(after, others.size - 1)
-    earlier = np.abs(beats - others[before]) <= np.abs(others[after] - beats)
-    return np.where(earlier, before, after)
-
-
-def _away_from_edges(beats: Indices, tolerance: int) -> NDArray[np.bool_]:
-    """Whether the first detector could have found a partner on either side of each beat."""
-    position = beats % WINDOW_SAMPLES
-    inside: NDArray[np.bool_] = (position > DELAY_SAMPLES + tolerance) & (
-        position < WINDOW_SAMPLES - tolerance
-    )
-    return inside
 
 
 def _per_window(beats: Indices, n_windows: int) -> Indices:

@@ -65,7 +65,7 @@ SELECT dataset || ' ' || first, 'is the first file of ' || count(*) || ' recordi
 FROM (SELECT recording_id, min_by(path, rowid) AS first FROM sources GROUP BY recording_id)
 JOIN recordings USING (recording_id) GROUP BY dataset, first HAVING count(*) > 1
 """
-_COMPARED = ("start_s", "quality", "quality4", *GATE_FLAGS)
+_COMPARED = ("start_s", "quality", "quality4", "quality3", "quality_reason", *GATE_FLAGS)
 _BASELINES_FOLDER = "baselines"  # made by the benchmarks, in a package that this one may not import
 _KNOWN = {
     *(INDEX_NAME, INDEX_NAME + DIGEST_SUFFIX, INDEX_NAME + WAL_SUFFIX, LOCK_NAME),

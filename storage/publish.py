@@ -219,6 +219,11 @@ def _remove_stale_log(store: Path) -> None:
 
 def _not_written(store: Path, reason: str) -> str:
     cause = reason.splitlines()[0] if reason else "DuckDB gives no reason"
+    if "could not be found in file" in cause:  # a column
+        return (
+            f"{store} has windows of an earlier version, and its index stays as it is. Run deaps "
+            "preprocess, which makes them again"
+        )
     return (
         f"the new index of {store} could not be written, and the published one stays: {cause}. "
         "Check the free disk space, run deaps doctor --verify, then run the command again"

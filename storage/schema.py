@@ -33,6 +33,19 @@ class Quality(StrEnum):
     UNACCEPTABLE = "Unacceptable"
 
 
+class QualityFault(StrEnum):
+    """What keeps a window from being Excellent: a fault of the gate, or an index beyond a limit."""
+
+    FLAT = "flat"
+    CLIPPED = "clipped"
+    NONFINITE = "nonfinite"
+    PSQI_LOW = "psqi_low"
+    PSQI_HIGH = "psqi_high"
+    KSQI_LOW = "ksqi_low"
+    BASSQI_LOW = "bassqi_low"
+    QSQI_LOW = "qsqi_low"
+
+
 GATE_FLAGS = ("flat", "clipped", "nonfinite")
 """Columns of a window's faults, judged on the source samples; the gate rejects one with any."""
 
@@ -167,6 +180,22 @@ class Scoring:
     kind: NDArray[np.int16]
     kinds: tuple[str, ...]
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RPeaks:
+    """R peaks of a recording, each once, in order of time; arrays of shape (m,).
+
+    ``row`` is the window of each, ``offset_s`` its time from that window's start, which may lie a
+    few ms outside the window. A ``trusted`` beat was found by both detectors, or where one of them
+    cannot see. ``normal`` is whether the interval that ends with it is normal-to-normal: between
+    trusted beats, and like the intervals around it.
+    """
+
+    row: NDArray[np.intp]
+    offset_s: NDArray[np.float32]
+    trusted: NDArray[np.bool_]
+    normal: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

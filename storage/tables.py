@@ -1,4 +1,4 @@
-"""Every table, view and column of the index, as ``sql/tables.sql`` and ``sql/views.sql`` say.
+"""Every table, view and column of the index, as the files of ``sql/`` declare them.
 
 Those files are the only declaration. The index, its comments, ``deaps schema``, the documentation,
 the columns of window files and those of ``windows_with_signal`` follow from them.
@@ -43,7 +43,7 @@ class Table:
 
 @cache
 def tables() -> dict[str, Table]:
-    """Return all tables and views by name, in the order of the two files."""
+    """Return all tables and views by name, in the order of the files."""
     text = tables_sql()
     found: dict[str, Table] = {}
     for name, meaning, notes, body in _BLOCK.findall(text):
@@ -75,7 +75,7 @@ def describe_column(table: str, column: str) -> str | None:
 
 def tables_sql() -> str:
     """Return the SQL that creates the tables and views that every index has."""
-    return create_tables_sql() + create_views_sql()
+    return create_tables_sql() + create_views_sql() + beat_views_sql()
 
 
 def create_tables_sql() -> str:
@@ -86,6 +86,12 @@ def create_tables_sql() -> str:
 def create_views_sql() -> str:
     """Return the SQL that creates the views that do not depend on what is published."""
     return _read("views.sql")
+
+
+def beat_views_sql(**places: str) -> str:
+    """Return the SQL that creates the views of beats, with ``files`` and ``store`` filled in."""
+    text = _read("beats.sql")
+    return text.format(**places) if places else text
 
 
 def _read(name: str) -> str:

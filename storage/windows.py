@@ -24,7 +24,9 @@ from storage.schema import (
     SCHEMA_VERSION,
     WINDOW_SAMPLES,
     Quality,
+    QualityFault,
     RecordingRow,
+    RPeaks,
     Sex,
     SourceFile,
     SourceRole,
@@ -42,13 +44,17 @@ RECORDING_DIGEST_KEY = b"deaps.recording_sha256"
 """Parquet's checksums cover pages, and not the metadata in which the recording's row stands."""
 VERSION_KEY = b"deaps.schema_version"
 QUALITIES = [str(quality) for quality in Quality]
+_NAMES = {"quality_class": QUALITIES, "quality_fault": [str(fault) for fault in QualityFault]}
+"""Names of the enumerations of the index whose codes `WindowColumns` have."""
+BEAT_COLUMNS = ("beat_offset_s", "beat_trusted", "beat_normal")
+"""Columns of window files with a list for each window: its R peaks, as view ``beats`` has them."""
 
 WindowColumns = Mapping[str, Sequence[Any] | NDArray[Any]]
 """What is known of the n windows of a recording besides their samples: arrays (n,) by column.
 
 The columns are those of ``windows`` whose origin is ``file`` (``sql/tables.sql``), without ``row``.
-Qualities are positions in `Quality`, -1 where one was not computed. NaN among numbers and None
-among rhythms mean unknown, and are stored as NULL.
+Qualities are positions in `Quality`, reasons in `QualityFault`, -1 for none. NaN among numbers and
+None among rhythms mean unknown, and are stored as NULL.
 """
 
 SOURCE_FIELDS = tuple(SourceFile.__slots__)
@@ -59,8 +65,17 @@ class WindowFileError(DeapsError):
     """A window file that is missing, damaged or of another version."""
 
 
+NO_BEATS = RPeaks(
+    np.empty(0, np.intp), np.empty(0, np.float32), np.empty(0, np.bool_), np.empty(0, np.bool_)
+)
+
+
 def write_window_file(
-    path: Path, columns: WindowColumns, signal: NDArray[np.float16], recording: RecordingRow
+    path: Path,
+    columns: WindowColumns,
+    signal: NDArray[np.float16],
+    recording: RecordingRow,
+    beats: RPeaks = NO_BEATS,
 ) -> RecordingRow:
     """Write one recording's windows and return its row, completed with facts about the file.
 
@@ -74,6 +89,8 @@ def write_window_file(
     recording
         The row; ``n_windows``, ``rhythms``, ``path``, ``signal_offset``, ``bytes`` and
         ``file_sha256`` are set here.
+    beats
+        The recording's R peaks.
     """
     full_name = f"{recording.dataset}/{recording.name}"
     relative = window_path(recording.dataset, recording.name, recording.digest or "")
@@ -89,7 +106,7 @@ def write_window_file(
         bytes=None,
         file_sha256=None,
     )
-    table = window_table(columns, signal, row, recording_to_json(_unstamped(row)))
+    table = window_table(columns, signal, row, recording_to_json(_unstamped(row)), beats)
     # If a power cut loses the name, the next scan notices, and the file is made again.
     with replacing(path, fsync_folder=False) as temporary:
         write_table(table, temporary)
@@ -272,11 +289,20 @@ def window_schema(samples: int = WINDOW_SAMPLES) -> pa.Schema:
         pa.field(column.name, types.get(column.type, pa.string()), nullable=not column.required)
         for column in window_columns("file")
     ]
+    number, flag = (
+        pa.field("element", kind, nullable=False) for kind in (pa.float32(), pa.bool_())
+    )
+    lists = zip(BEAT_COLUMNS, (number, flag, flag), strict=True)
+    fields += [pa.field(name, pa.list_(item), nullable=False) for name, item in lists]
     return pa.schema([*fields, pa.field("signal", pa.list_(element, samples), nullable=False)])
 
 
 def window_table(
-    columns: WindowColumns, signal: NDArray[np.float16], recording: RecordingRow, row_json: str
+    columns: WindowColumns,
+    signal: NDArray[np.float16],
+    recording: RecordingRow,
+    row_json: str,
+    beats: RPeaks = NO_BEATS,
 ) -> pa.Table:
     """Return the table of a window file, with the recording's own row in its metadata."""
     import pyarrow as pa
@@ -288,8 +314,9 @@ def window_table(
         "signal": pa.FixedSizeListArray.from_arrays(flat, type=schema.field("signal").type),
     }
     for column in window_columns("file"):
-        if column.type == "quality_class":
-            values[column.name] = _quality_names(np.asarray(columns[column.name]), recording)
+        if column.type in _NAMES:
+            codes = np.asarray(columns[column.name])
+            values[column.name] = _names(codes, _NAMES[column.type], column.name, recording)
         elif column.type == "rhythm_label":
             labels = [label or None for label in columns[column.name]]
             values[column.name] = pa.array(labels, pa.string())
@@ -297,6 +324,10 @@ def window_table(
             type_ = schema.field(column.name).type
             array = np.asarray(columns[column.name], type_.to_pandas_dtype())
             values[column.name] = pa.array(array, type_, from_pandas=True)  # NaN becomes NULL
+    starts = np.searchsorted(beats.row, np.arange(len(signal) + 1)).astype(np.int32)
+    for name, each in zip(BEAT_COLUMNS, (beats.offset_s, beats.trusted, beats.normal), strict=True):
+        kind = schema.field(name).type
+        values[name] = pa.ListArray.from_arrays(pa.array(starts), pa.array(each), type=kind)
     metadata = {
         RECORDING_KEY: row_json.encode(),
         RECORDING_DIGEST_KEY: text_digest(row_json.encode()),
@@ -332,16 +363,18 @@ def check_lengths(columns: WindowColumns, signal: NDArray[np.float16], name: str
         raise ValueError(f"{name}: signal has {len(signal)} windows, but columns have {wrong}")
 
 
-def _quality_names(codes: NDArray[np.int8], recording: RecordingRow) -> pa.Array:
+def _names(
+    codes: NDArray[np.int8], names: Sequence[str], column: str, recording: RecordingRow
+) -> pa.Array:
     import pyarrow as pa
 
-    if codes.min() < -1 or codes.max() >= len(QUALITIES):
+    if codes.min() < -1 or codes.max() >= len(names):
         message = (
-            f"{recording.dataset}/{recording.name}: quality codes run from {codes.min()} to "
-            f"{codes.max()}; allowed are -1 (none) to {len(QUALITIES) - 1} for {QUALITIES}"
+            f"{recording.dataset}/{recording.name}: codes of {column} run from {codes.min()} to "
+            f"{codes.max()}; allowed are -1 (none) to {len(names) - 1} for {list(names)}"
         )
         raise ValueError(message)
-    return pa.array(QUALITIES).take(pa.array(codes.astype(np.int8), mask=codes < 0))
+    return pa.array(names).take(pa.array(codes.astype(np.int8), mask=codes < 0))
 
 
 def source_to_dict(source: SourceFile) -> dict[str, Any]:

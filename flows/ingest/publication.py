@@ -9,13 +9,14 @@ from typing import Any
 from flows.config import Settings
 from flows.ingest.recording import Rescoring
 from flows.ingest.scan import DatasetScan, Scan
+from preprocessing.config import lacks_columns
 from preprocessing.plausibility import reading_memory
 from preprocessing.recording import CohortTables, Facts, FoundRecording
 from storage.files import SYNTHETIC_NAME
 from storage.index.published import RecordingKey
 from storage.packages import cycle_collector_paused
 from storage.publish import publish
-from storage.schema import VISIT_NAME, DatasetRow, RecordingRow, Scoring, SubjectRow
+from storage.schema import VISIT_NAME, DatasetRow, RecordingRow, Scoring, Status, SubjectRow
 from storage.snapshot import Snapshot
 
 _NOTHING = Facts()
@@ -39,7 +40,7 @@ def publish_scan(
     by_dataset = {d.job.dataset: d for d in scanned.datasets if d.problem is None}
     kept = scanned.published.rows() if scanned.published else []
     published_datasets = scanned.published.datasets.values() if scanned.published else ()
-    rows = [row for row in kept if row.dataset not in by_dataset]
+    rows = [_as_it_can_stay(row) for row in kept if row.dataset not in by_dataset]
     datasets = [row for row in published_datasets if row.dataset not in by_dataset]
     published = {(row.dataset, row.name): row for row in kept}
     published |= {key: found.apply(published[key]) for key, found in rescored.items()}
@@ -62,6 +63,14 @@ def publish_scan(
         subjects=subjects,
         chains=_chains(scanned),
     )
+
+
+def _as_it_can_stay(row: RecordingRow) -> RecordingRow:
+    """Return a published row whose data set is absent; quarantined if its file is too old."""
+    if row.status is not Status.OK or not row.n_windows or not lacks_columns(row.versions):
+        return row
+    reason = f"made by an earlier version: configure data.{row.dataset}, which was not found"
+    return replace(row, status=Status.QUARANTINED, reason=reason)
 
 
 def _chains(scanned: Scan) -> dict[str, dict[str, Any]]:

@@ -36,7 +36,12 @@ from storage.schema import (
     SourceRole,
     Status,
 )
-from storage.windows import WindowFileError, check_pages, read_recording_row, write_window_file
+from storage.windows import (
+    WindowFileError,
+    check_pages,
+    read_recording_row,
+    write_window_file,
+)
 
 if TYPE_CHECKING:
     from preprocessing.chain import ProcessedRecording
@@ -201,7 +206,8 @@ def _write(job: Job, row: RecordingRow, processed: ProcessedRecording) -> Record
     if row.n_windows == 0:
         return row
     path = job.store / window_path(row.dataset, row.name, row.digest or "")
-    return write_window_file(path, processed.window_columns(), processed.windows, row)
+    columns = processed.window_columns()
+    return write_window_file(path, columns, processed.windows, row, processed.peaks)
 
 
 _ARRAYS = (

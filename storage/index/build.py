@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from storage.errors import DeapsError
 from storage.files import REPORTS_FOLDER, RESULTS_NAME, RUN_NAME, RUNS_FOLDER, replacing
-from storage.index.columns import signal_view_sql, write_comments
+from storage.index.columns import file_views_sql, write_comments
 from storage.index.published import RecordingKey
 from storage.index.rows import WindowFile, grade_view_sql, insert_subjects, insert_windows
 from storage.schema import (
     DatasetRow,
     OldStage,
     Quality,
+    QualityFault,
     RecordingRow,
     Scoring,
     Stage,
@@ -214,7 +215,7 @@ def fill_index(
     connection.execute(create_views_sql())
     connection.execute(grade_view_sql(content.subjects))
     connection.execute(gate_view_sql())
-    connection.execute(signal_view_sql(root, [str(row.path) for row in with_windows]))
+    connection.execute(file_views_sql(root, [str(row.path) for row in with_windows]))
     write_comments(connection)
 
 
@@ -222,6 +223,7 @@ def _create_types(connection: DuckDBPyConnection, rows: Sequence[RecordingRow]) 
     labels = {label for row in rows for label in (row.rhythm, *row.rhythms) if label}
     types: dict[str, list[str]] = {
         "quality_class": list(Quality),
+        "quality_fault": list(QualityFault),
         "rhythm_label": sorted(labels),
         "sleep_stage": list(Stage),
         "old_sleep_stage": list(OldStage),

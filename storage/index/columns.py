@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from storage.snapshot import sql_literal
-from storage.tables import Column, describe_column, enum_cast, tables, window_columns
+from storage.tables import (
+    Column,
+    beat_views_sql,
+    describe_column,
+    enum_cast,
+    tables,
+    window_columns,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -26,12 +33,13 @@ STORE_VARIABLE = "deaps_store"
 _VIEW = """
 CREATE VIEW windows_with_signal AS
 SELECT r.recording_id, r.dataset, r.name, r.subject, r.visit, r.sex, r.age, r.label, r.split,
-       {columns}, f.signal
+       {columns}, f.beat_offset_s, f.beat_trusted, f.beat_normal, f.signal
 FROM {source} f JOIN recordings r ON f.filename = {store} || r.path
 WHERE r.status = 'ok'
 """
 _NO_FILES = """(
-    SELECT NULL::FLOAT[] AS signal, NULL::VARCHAR AS filename, *
+    SELECT NULL::FLOAT[] AS beat_offset_s, NULL::BOOLEAN[] AS beat_trusted,
+           NULL::BOOLEAN[] AS beat_normal, NULL::FLOAT[] AS signal, NULL::VARCHAR AS filename, *
     FROM windows LIMIT 0
 )"""
 
@@ -102,8 +110,8 @@ def _short(kind: str) -> str:
     return kind if len(kind) <= _LONGEST_TYPE else "ENUM" if kind.startswith("ENUM") else kind
 
 
-def signal_view_sql(root: Path, paths: Sequence[str]) -> str:
-    """Return the statement that makes the view over window files, named relative to the store.
+def file_views_sql(root: Path, paths: Sequence[str]) -> str:
+    """Return the statements of the views over window files, which are named relative to the store.
 
     The list of files is a constant of the view: DuckDB refuses a subquery there. A condition on
     `recordings` then opens only the files it needs.
@@ -111,7 +119,8 @@ def signal_view_sql(root: Path, paths: Sequence[str]) -> str:
     store = _store_expression(root)
     source = _files_expression(store, paths) if paths else _NO_FILES
     columns = ", ".join(_from_file(column) for column in window_columns("file"))
-    return _VIEW.format(source=source, store=store, columns=columns)
+    signal = _VIEW.format(source=source, store=store, columns=columns)
+    return f"{signal};\n{beat_views_sql(files=source, store=store)}"
 
 
 def _from_file(column: Column) -> str:

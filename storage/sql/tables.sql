@@ -57,10 +57,16 @@ CREATE TABLE windows (
     recording_id INTEGER,       -- Number of the recording; the same in every later snapshot.
     row INTEGER,                -- [file, required] Number of the window in its recording, from 0.
     start_s DOUBLE,             -- [file, required] Start, in seconds from the recording's start.
-    quality quality_class,      -- [file, required] Class by pSQI, kSQI and basSQI: Excellent, Barely
-                                -- acceptable, Unacceptable.
-    quality4 quality_class,     -- [file] Class by four indices, qSQI among them; NULL if qSQI was not
-                                -- computed.
+    quality quality_class,      -- [file, required] Class: Excellent, Barely acceptable, Unacceptable. By
+                                -- four indices, as quality4; but beats that repeat are never Unacceptable.
+    quality4 quality_class,     -- [file, required] Class by pSQI, kSQI, basSQI and qSQI, as Zhao and Zhang
+                                -- published it.
+    quality3 quality_class,     -- [file, required] Class by the first three, as NeuroKit2 computes it; it
+                                -- rejects slow hearts.
+    quality_reason quality_fault,  -- [file] What keeps the window from Excellent: a fault of the gate, or
+                                -- the index that missed a limit; NULL if it is Excellent.
+    reason_value FLOAT,         -- [file] Value of that index; NULL for a fault of the gate.
+    reason_limit FLOAT,         -- [file] Limit that it missed.
     psqi FLOAT,                 -- [file] Share of power between 5 and 15 Hz in that between 5 and 40 Hz.
     ksqi FLOAT,                 -- [file] Kurtosis of the window.
     bassqi FLOAT,               -- [file] One less the share of power below 1 Hz in that below 40 Hz.
@@ -114,8 +120,7 @@ CREATE TABLE events (
 -- window_counts: Windows of each recording by quality and rhythm, for quick counts.
 CREATE TABLE window_counts (
     recording_id INTEGER NOT NULL,   -- Number of the recording; the same in every later snapshot.
-    quality quality_class NOT NULL,  -- Class by pSQI, kSQI and basSQI: Excellent, Barely acceptable,
-                                     -- Unacceptable.
+    quality quality_class NOT NULL,  -- Class: Excellent, Barely acceptable, Unacceptable.
     rhythm rhythm_label,             -- Cardiac rhythm, by the codes of WFDB (N, AFIB, ...); NULL if it is
                                      -- not known.
     n_windows INTEGER NOT NULL,      -- Number of windows.

@@ -159,4 +159,7 @@ JOIN windows w ON w.recording_id = e.recording_id AND w."row" = e.near_row;
 --   unacceptable_share: Share of the recording's windows that are Unacceptable.
 
 -- windows_with_signal: Every window with its samples, read from the window files.
+--   beat_offset_s: R peaks of the window, in seconds from its start.
+--   beat_trusted: Of each R peak, whether both detectors found it, or one of them cannot see there.
+--   beat_normal: Of each R peak, whether the interval that ends with it is normal-to-normal.
 --   signal: The window's 1000 samples at 100 Hz, filtered and normalised by its recording.

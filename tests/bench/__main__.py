@@ -17,6 +17,7 @@ from tests.bench.measuring import measure_one
 BENCHES = (
     "night",
     "quality",
+    "beats",
     "reading",
     "index",
     "rerun",
@@ -50,8 +51,8 @@ def main(names: Iterable[str]) -> None:
 def write(figures: list[Figure]) -> None:
     """Write what is measured so far."""
     machine = {"python": platform.python_version(), "machine": platform.machine()}
-    told = [asdict(figure) | {"verdict": figure.verdict} for figure in figures]
-    RESULTS.write_text(json.dumps({"machine": machine, "figures": told}, indent=1) + "\n")
+    measured = [asdict(figure) | {"verdict": figure.verdict} for figure in figures]
+    RESULTS.write_text(json.dumps({"machine": machine, "figures": measured}, indent=1) + "\n")
 
 
 def markdown(figures: list[Figure]) -> str:

@@ -56,6 +56,7 @@ def _random_columns(rng: np.random.Generator, n: int) -> dict[str, Any]:
         n,
         quality=rng.integers(0, 3, n).astype(np.int8),
         quality4=rng.integers(0, 3, n).astype(np.int8),
+        quality3=rng.integers(0, 3, n).astype(np.int8),
         psqi=scores[0],
         ksqi=5 + scores[1],
         bassqi=scores[2],

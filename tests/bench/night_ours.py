@@ -17,7 +17,7 @@ from tests.bench.isolated import MemoryPeak
 REPEATS = 3
 
 
-def main(folder: str, name: str, indices: str) -> None:
+def main(folder: str, name: str) -> None:
     """Print the fastest of a few runs, each into an empty store, and a worker's peak memory.
 
     Workers do not publish, so memory is watched in runs without it, which come first and also
@@ -25,21 +25,19 @@ def main(folder: str, name: str, indices: str) -> None:
     """
     with MemoryPeak() as memory:
         for repeat in range(REPEATS):
-            preprocess(settings_for(folder, f"memory-{indices}-{repeat}", indices), name)
+            preprocess(settings_for(folder, f"memory-{repeat}"), name)
     seconds = []
     for repeat in range(REPEATS):
-        settings = settings_for(folder, f"time-{indices}-{repeat}", indices)
+        settings = settings_for(folder, f"time-{repeat}")
         started = time.perf_counter()
         publish_scan(*preprocess(settings, name), settings)
         seconds.append(time.perf_counter() - started)
     print(json.dumps({"s": min(seconds), "peak_mb": memory.peak_mb}))
 
 
-def settings_for(folder: str, store: str, indices: str) -> Settings:
-    """Return settings with a store of its own, with or without qSQI."""
-    qsqi = "true" if indices == "four" else "false"
-    store_root = f"store.root={folder}/{store}"
-    return load_settings(overrides=[f"data.shhs={folder}/shhs", store_root, f"quality.qsqi={qsqi}"])
+def settings_for(folder: str, store: str) -> Settings:
+    """Return settings with a store of its own."""
+    return load_settings(overrides=[f"data.shhs={folder}/shhs", f"store.root={folder}/{store}"])
 
 
 def preprocess(settings: Settings, name: str) -> tuple[Scan, list[RecordingRow]]:
@@ -47,7 +45,7 @@ def preprocess(settings: Settings, name: str) -> tuple[Scan, list[RecordingRow]]
     found = scan(settings)
     job, night = next((j, r) for j, r in found.todo() if r.name == name)
     (dataset,) = found.datasets
-    alone = replace(found, datasets=[replace(dataset, found={name: night})])
+    alone = replace(found, datasets=[replace(dataset, recordings={name: night})])
     return alone, [preprocess_recording(job, night)]
 
 

@@ -43,7 +43,7 @@ def compare(root: Path, found: FoundRecording) -> tuple[int, int, int]:
     import neurokit2 as nk
 
     raw = DATASETS[found.dataset].read(root, found, ())
-    processed = process(raw, signal=SignalSettings(), quality=QualitySettings(qsqi=False))
+    processed = process(raw, signal=SignalSettings(), quality=QualitySettings())
     passed = ~processed.gate.rejected
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -51,6 +51,6 @@ def compare(root: Path, found: FoundRecording) -> tuple[int, int, int]:
             nk.ecg_quality(window.astype(np.float64), sampling_rate=100, method="zhao2018")
             for window in processed.windows[passed]
         ]
-    ours = [str(list(Quality)[code]) for code in processed.quality[passed]]
+    ours = [str(list(Quality)[code]) for code in processed.scores.quality3[passed]]
     equal = sum(a == b for a, b in zip(ours, oracle, strict=True))
     return len(ours), equal, int((~passed).sum())

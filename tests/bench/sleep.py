@@ -14,7 +14,7 @@ import numpy as np
 from flows.config import Settings
 from flows.ingest.recording import preprocess_chunk, scoring_digest, stat_source
 from flows.ingest.scan import scan
-from preprocessing.config import SynthSettings
+from preprocessing.config import SynthSettings, versions_of
 from preprocessing.formats.scoring_xml import read_night
 from preprocessing.synth import DATASETS
 from preprocessing.synth.physiology.sleep import draw_sleep
@@ -103,7 +103,8 @@ def _published_cohort(folder: Path) -> Settings:
     for path in data.rglob("*"):
         if path.is_file():
             os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
-    digest = scan(settings).datasets[0].job.settings_digest()
+    job = scan(settings).datasets[0].job
+    digest = job.settings_digest(versions_of(job.reader.version, "night.edf"))
     published, scorings = [], {}
     for row in rows:
         row, scoring = _scored(data, replace(row, dataset="shhs", settings_digest=digest))

@@ -42,22 +42,22 @@ def test_override_wins_over_file_over_preset(tmp_path: Path) -> None:
 
 
 def test_deaps_toml_in_the_working_folder_is_read(tmp_path: Path) -> None:
-    (tmp_path / "deaps.toml").write_text("[quality]\nqsqi = false\n")
-    assert load_settings().quality.qsqi is False
+    (tmp_path / "deaps.toml").write_text("[quality]\nclip_run = 5\n")
+    assert load_settings().quality.clip_run == 5
 
 
 def test_variable_names_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "x.toml").write_text("[quality]\nqsqi = false\n")
+    (tmp_path / "x.toml").write_text("[quality]\nclip_run = 5\n")
     monkeypatch.setenv("DEAPS_CONFIG", str(tmp_path / "x.toml"))
-    assert load_settings().quality.qsqi is False
+    assert load_settings().quality.clip_run == 5
 
 
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("quality.qsqqi=true", "did you mean 'qsqi'"),
-        ("qualty.qsqi=true", "did you mean 'quality'"),
-        ("quality.qsqi=maybe", "quality.qsqi: Input should be a valid boolean"),
+        ("quality.flats=2.5", "did you mean 'flat_s'"),
+        ("qualty.flat_s=2.5", "did you mean 'quality'"),
+        ("signal.fix_polarity=maybe", "signal.fix_polarity: Input should be a valid boolean"),
         ("signal.highpass_hz=-1", "greater than 0"),
         ("store.normalise=subject", "store.normalise"),
         ("nonsense", "is not section.key=value"),
@@ -98,7 +98,7 @@ def test_override_values(text: str, value: object) -> None:
 
 def test_settings_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="frozen"):
-        Settings().quality.qsqi = False  # type: ignore[misc]
+        Settings().quality.flat_s = 3.0  # type: ignore[misc]
 
 
 TUNED = 'experiment.tuned.deaps=["training.learning_rate=1e-3", "deaps.tau=0.98"]'

@@ -11,12 +11,17 @@ from preprocessing.recording import RawRecording, RhythmChange
 from tests.edf_files import beats
 
 GOLDEN = {
-    "plausibility=1 gate=3 bridge=1 resample=2 highpass=1 normalise=1 quality=1 rhythm=1": {
+    "plausibility=1 gate=3 bridge=1 resample=2 highpass=1 normalise=1 quality=2 beats=1 rhythm=1": {
         "window 1 at 100, 300, 500": [0.2786, -0.4009, 4.9883],
         "window 1, highest and lowest": [4.9883, -0.4033],
         "mean and deviation, mV": [0.00002, 0.18568],
         "psqi, ksqi, bassqi of window 1": [0.9523, 16.7422, 0.9982],
         "hr_max of window 1": [70.5882],
+        "R peaks of window 1": [
+            *(0.7142, 1.5714, 2.4286, 3.2858, 4.1428, 5.0),
+            *(5.8572, 6.7142, 7.5714, 8.4286, 9.2858),
+        ],
+        "classes of all windows": [1] * 9,
     }
 }
 """What the chain gives for `golden_recording`, by the versions of its steps."""
@@ -39,6 +44,8 @@ def golden_values(processed: ProcessedRecording) -> dict[str, list[float]]:
         "mean and deviation, mV": [processed.mean_mv, processed.std_mv],
         "psqi, ksqi, bassqi of window 1": [scores.psqi[1], scores.ksqi[1], scores.bassqi[1]],
         "hr_max of window 1": [scores.hr_max[1]],
+        "R peaks of window 1": processed.peaks.offset_s[processed.peaks.row == 1].tolist(),
+        "classes of all windows": [*scores.quality, *scores.quality4, *scores.quality3],
     }
 
 
@@ -98,8 +105,8 @@ def test_gated_window_is_unacceptable_and_the_rest_is_not() -> None:
     signal[2 * 1250 + 300] = np.nan
     processed = run(RawRecording(signal, 125, "ECG"))
     assert processed.gate.nonfinite.tolist() == [False, False, True, False, False, False]
-    assert processed.quality[2] == 2
-    assert (processed.quality[[0, 1, 3, 4, 5]] < 2).all()
+    assert processed.scores.quality[2] == 2
+    assert (processed.scores.quality[[0, 1, 3, 4, 5]] < 2).all()
     assert np.isfinite(processed.windows).all()
 
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from storage import window_path
 from storage.publish import publish
-from storage.schema import DatasetRow, RecordingRow, SourceFile, Status
+from storage.schema import DatasetRow, RecordingRow, RPeaks, SourceFile, Status
 from storage.snapshot import Snapshot
-from storage.windows import write_window_file
+from storage.windows import NO_BEATS, write_window_file
 
 SETTINGS = {
     "signal": {
@@ -37,7 +37,11 @@ def make_columns(n: int, **changes: Any) -> dict[str, Any]:
     columns: dict[str, Any] = {
         "start_s": np.arange(n) * 10.0,
         "quality": (np.arange(n) % 3).astype(np.int8),
-        "quality4": np.full(n, -1, np.int8),
+        "quality4": (np.arange(n) % 3).astype(np.int8),
+        "quality3": (np.arange(n) % 3).astype(np.int8),
+        "quality_reason": np.where(np.arange(n) % 3 == 0, -1, 3).astype(np.int8),
+        "reason_value": score,
+        "reason_limit": score,
         "psqi": np.where(np.arange(n) == n - 1, np.nan, score).astype(np.float32),
         "ksqi": score,
         "bassqi": score,
@@ -79,11 +83,17 @@ def make_row(name: str = "r1", dataset: str = "ds", **changes: Any) -> Recording
 
 
 def write_recording(
-    root: Path, row: RecordingRow, n: int = 4, *, seed: int = 0, **columns: Any
+    root: Path,
+    row: RecordingRow,
+    n: int = 4,
+    *,
+    seed: int = 0,
+    beats: RPeaks = NO_BEATS,
+    **columns: Any,
 ) -> RecordingRow:
     """Write n windows of noise for ``row`` and return the row filled in."""
     path = root / window_path(row.dataset, row.name, row.digest or "")
-    return write_window_file(path, make_columns(n, **columns), make_signal(n, seed), row)
+    return write_window_file(path, make_columns(n, **columns), make_signal(n, seed), row, beats)
 
 
 def publish_rows(root: Path, rows: list[RecordingRow], *, synthetic: bool = False) -> Snapshot:

@@ -46,8 +46,9 @@ def test_windows_have_the_columns_others_build_on_in_order(root: Path, published
     described = fetch(root, "SELECT column_name FROM (DESCRIBE windows)")
     names = " ".join(name for (name,) in described)
     assert names == (
-        "recording_id row start_s quality quality4 psqi ksqi bassqi qsqi hr_max flat clipped "
-        "nonfinite rhythm rhythm_share hr_mean hr_sd time_of_day stage old_stage stage_share "
+        "recording_id row start_s quality quality4 quality3 quality_reason reason_value "
+        "reason_limit psqi ksqi bassqi qsqi hr_max flat clipped nonfinite rhythm rhythm_share "
+        "hr_mean hr_sd time_of_day stage old_stage stage_share "
         "arousal_s obstructive_apnea_s central_apnea_s mixed_apnea_s hypopnea_s desaturation_s"
     )
     rows = fetch(root, "SELECT recording_id, row FROM windows")

@@ -248,7 +248,7 @@ def test_rates_of_a_real_recording_equal_its_annotated_beats(
     root = real_data("mitdb")
     record = next(found for found in DATASETS["mitdb"].find(root) if found.name == "100")
     raw = DATASETS["mitdb"].read(root, record, ())
-    windows = process(raw, signal=SignalSettings(), quality=QualitySettings(qsqi=False)).windows
+    windows = process(raw, signal=SignalSettings(), quality=QualitySettings()).windows
     found = features(*windows[:30].astype(np.float32))
     marks = wfdb.rdann(str(root / "100"), "atr")
     beats_s = marks.sample[np.isin(marks.symbol, ["N", "A", "V"])] / marks.fs

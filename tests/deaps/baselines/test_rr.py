@@ -151,7 +151,7 @@ def test_real_afib_varies_more_than_other_rhythms(real_data: Callable[[str], Pat
     for record in dataset.find(root):
         if record.name in ("202", "210", "219", "222"):
             raw = dataset.read(root, record, ())
-            made = process(raw, signal=SignalSettings(), quality=QualitySettings(qsqi=False))
+            made = process(raw, signal=SignalSettings(), quality=QualitySettings())
             rhythms = np.array(made.rhythm)
             within = (made.rhythm_share == 1) & ~made.gate.rejected & (rhythms != "AFL")
             six = rr_features(made.windows[within].astype(np.float32))

@@ -143,7 +143,7 @@ def test_constant_stretch_is_gated_and_status_is_ok(settings: Settings, root: Pa
     signal[1250:2500] = 0.25
     write_edf(edf(root, BAD), {"ECG": signal})
     run(settings)
-    sql = f"""SELECT row, quality, quality4, flat FROM windows JOIN recordings USING (recording_id)
+    sql = f"""SELECT row, quality, quality3, flat FROM windows JOIN recordings USING (recording_id)
               WHERE name = '{BAD}' AND flat"""
     assert ask(settings, sql) == [(1, "Unacceptable", "Unacceptable", True)]
     assert recording(settings)["status"] == "ok"

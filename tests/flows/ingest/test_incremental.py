@@ -138,7 +138,7 @@ def test_changed_aliases_redo_only_sets_that_read_them(data: Path, settings: Set
 def test_going_back_to_old_settings_recomputes_nothing(settings: Settings, data: Path) -> None:
     first = run(settings)
     changed = settings_for(
-        data / "store", "quality.qsqi=false", shhs=data / "shhs", mitdb=data / "mitdb"
+        data / "store", "quality.flat_s=3.0", shhs=data / "shhs", mitdb=data / "mitdb"
     )
     run(changed)
     before = window_files(settings)

@@ -17,7 +17,7 @@ from flows.ingest.recording import preprocess_chunk
 from flows.ingest.scan import Why, scan
 from storage.snapshot import MixedChainsError, open_index, read_chains
 from tests.edf_files import beats, write_edf
-from tests.flows.inline import run, settings_for, todo
+from tests.flows.inline import ask, run, settings_for, todo
 from tests.wfdb_files import write_record
 
 
@@ -129,3 +129,24 @@ def test_readers_of_two_formats_have_versions_of_their_own(
     run(settings)
     pairing = load_settings(overrides=["sampling.pairing=recording"]).sampling
     load_pool(tmp_path / "store/index.duckdb", pairing)
+
+
+def test_windows_that_lack_columns_are_set_aside_where_their_data_set_is_absent(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setitem(preprocessing.config.STEP_VERSIONS, "quality", 1)
+        run(settings)
+    run(without(settings, "mitdb"))
+    asked = "SELECT name, status, reason FROM recordings ORDER BY name"
+    assert ask(settings, asked) == [
+        (
+            "100",
+            "quarantined",
+            "made by an earlier version: configure data.mitdb, which was not found",
+        ),
+        ("a.edf", "ok", None),
+    ]
+    assert todo(settings) == {"100": "redone: quality changed"}
+    run(settings)
+    assert ask(settings, "SELECT count(*) FROM recordings WHERE status = 'ok'") == [(2,)]

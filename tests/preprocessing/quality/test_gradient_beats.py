@@ -54,7 +54,9 @@ def test_no_windows_have_no_beats() -> None:
 
 
 def test_mean_rate_is_of_the_mean_interval_and_the_spread_of_the_single_rates() -> None:
-    mean, spread = mean_rate(np.array([100, 200, 400, 1100, 1150, 2500]), 4)
+    mean, spread = mean_rate(
+        np.array([0, 0, 0, 1, 1, 2]), np.array([1.0, 2.0, 4.0, 11.0, 11.5, 25.0]), 4
+    )
     assert mean[:2].tolist() == [pytest.approx(40.0), pytest.approx(120.0)]
     assert spread[0] == pytest.approx(np.std([60.0, 30.0]))
     assert np.isnan([*mean[2:], *spread[1:]]).all()

@@ -95,7 +95,7 @@ def peaks_of_neurokit(windows: Windows) -> NDArray[np.intp]:
 
 
 def our_classes(windows: Windows) -> list[str]:
-    return [tuple(Quality)[code] for code in score_windows(windows, qsqi=False).quality]
+    return [tuple(Quality)[code] for code in score_windows(windows)[0].quality3]
 
 
 def sample_of(recordings: Iterator[Windows], n: int) -> Windows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +12,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from preprocessing import quality
-from preprocessing.quality import QualityScores, score_windows
-from storage.schema import Quality
+from preprocessing.quality import QualityScores
+from preprocessing.quality import score_windows as scores_and_peaks
+from storage.schema import Quality, QualityFault
 
+FAULTS = tuple(QualityFault)
 UNACCEPTABLE = tuple(Quality).index(Quality.UNACCEPTABLE)
+
+
+def score_windows(windows: NDArray[Any], beat_tolerance_s: float = 0.15) -> QualityScores:
+    return scores_and_peaks(windows, beat_tolerance_s=beat_tolerance_s)[0]
 
 
 def ecg_like(n_windows: int, *, noise: float = 0.05, seed: int = 0) -> NDArray[np.float32]:
@@ -29,11 +36,17 @@ def ecg_like(n_windows: int, *, noise: float = 0.05, seed: int = 0) -> NDArray[n
     return signal.reshape(n_windows, 1000).astype(np.float32)
 
 
-def assert_same(got: QualityScores, expected: QualityScores) -> None:
-    for each in fields(QualityScores):
-        np.testing.assert_array_equal(
-            getattr(got, each.name), getattr(expected, each.name), err_msg=each.name
-        )
+BY_ITSELF = ("psqi", "ksqi", "bassqi", "hr_max", "hr_mean", "hr_sd", "quality3")
+"""What depends on a window alone: the second detector learns from the windows before."""
+
+
+def assert_same(
+    got: QualityScores,
+    expected: QualityScores,
+    names: tuple[str, ...] = tuple(each.name for each in fields(QualityScores)),
+) -> None:
+    for name in names:
+        np.testing.assert_array_equal(getattr(got, name), getattr(expected, name), err_msg=name)
 
 
 def part(scores: QualityScores, keep: slice) -> QualityScores:
@@ -41,25 +54,46 @@ def part(scores: QualityScores, keep: slice) -> QualityScores:
 
 
 @pytest.mark.parametrize("n_windows", [0, 1, 7])
-@pytest.mark.parametrize("qsqi", [False, True])
-def test_scores_have_one_value_of_the_promised_type_per_window(n_windows: int, qsqi: bool) -> None:
-    scores = score_windows(ecg_like(n_windows), qsqi=qsqi)
+def test_scores_have_one_value_of_the_promised_type_per_window(n_windows: int) -> None:
+    scores = score_windows(ecg_like(n_windows))
     for each in fields(QualityScores):
         array = getattr(scores, each.name)
         assert array.shape == (n_windows,)
         assert array.dtype == (np.int8 if each.name.startswith("quality") else np.float32)
 
 
-def test_without_qsqi_its_index_is_nan_and_its_class_minus_one() -> None:
-    scores = score_windows(ecg_like(3), qsqi=False)
-    assert np.isnan(scores.qsqi).all()
-    assert (scores.quality4 == -1).all()
+def grades_by_hand(scores: QualityScores, k: int) -> dict[str, int]:
+    """Grades as the paper's table has them: 0 unqualified, 1 suspicious, 2 optimal."""
+    low, middle, high = (0.3, 0.4, 0.7) if scores.hr_max[k] >= 130 else (0.4, 0.5, 0.8)
+    psqi, ksqi, bassqi, qsqi = (
+        float(each[k]) for each in (scores.psqi, scores.ksqi, scores.bassqi, scores.qsqi)
+    )
+    return {
+        "psqi": 2 if middle < psqi < high else 1 if low < psqi < middle else 0,
+        "ksqi": 2 if ksqi > 5 else 0,
+        "bassqi": 2 if bassqi >= 0.95 else 1 if bassqi >= 0.9 else 0,
+        "qsqi": 2 if qsqi > 0.9 else 1 if qsqi >= 0.6 else 0,
+    }
 
 
-def test_qsqi_changes_nothing_else() -> None:
-    with_it, without = (score_windows(ecg_like(9), qsqi=qsqi) for qsqi in (True, False))
-    for name in ("psqi", "ksqi", "bassqi", "hr_max", "quality"):
-        np.testing.assert_array_equal(getattr(with_it, name), getattr(without, name))
+def test_the_reason_is_the_index_with_the_lowest_grade_and_the_limit_it_missed() -> None:
+    noises = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0)
+    scores = score_windows(np.concatenate([ecg_like(12, noise=noise) for noise in noises]))
+    seen = set()
+    for k, code in enumerate(scores.quality_reason):
+        if code < 0:
+            assert scores.quality[k] == tuple(Quality).index(Quality.EXCELLENT)
+            assert np.isnan([scores.reason_value[k], scores.reason_limit[k]]).all()
+            continue
+        assert scores.quality[k] != tuple(Quality).index(Quality.EXCELLENT)
+        index, _, side = FAULTS[code].partition("_")
+        grades = grades_by_hand(scores, k)
+        assert grades[index] == min(grades.values())
+        value, limit = scores.reason_value[k], scores.reason_limit[k]
+        assert value == getattr(scores, index)[k]
+        assert value >= limit if side == "high" else value <= limit
+        seen.add(FAULTS[code])
+    assert len(seen) >= 3
 
 
 def test_two_detectors_agree_on_clean_beats() -> None:
@@ -90,18 +124,19 @@ def test_windows_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
 def test_constant_windows_are_unacceptable(value: float, dtype: type[np.float32]) -> None:
     scores = score_windows(np.full((2, 1000), value, dtype=dtype))
     assert (scores.quality == UNACCEPTABLE).all()
+    assert (scores.quality3 == UNACCEPTABLE).all()
     assert (scores.quality4 == UNACCEPTABLE).all()
     assert np.isnan([scores.psqi, scores.ksqi, scores.bassqi, scores.hr_max]).all()
 
 
 def test_a_constant_window_among_others_changes_none_of_them() -> None:
     windows = ecg_like(6)
-    alone = score_windows(windows, qsqi=False)
+    alone = score_windows(windows)
     windows[3] = 0
-    scores = score_windows(windows, qsqi=False)
+    scores = score_windows(windows)
     assert scores.quality[3] == UNACCEPTABLE
-    assert_same(part(scores, slice(0, 3)), part(alone, slice(0, 3)))
-    assert_same(part(scores, slice(4, 6)), part(alone, slice(4, 6)))
+    for kept in (slice(0, 3), slice(4, 6)):
+        assert_same(part(scores, kept), part(alone, kept), BY_ITSELF)
 
 
 @pytest.mark.parametrize("place", [0, 1, 500, 998, 999])
@@ -142,8 +177,8 @@ def test_scores_do_not_depend_on_the_block_size(block: int, seed: int) -> None:
 
 def test_windows_are_scored_each_by_itself_but_for_qsqi() -> None:
     windows = ecg_like(9, noise=0.3)
-    whole = score_windows(windows, qsqi=False)
-    assert_same(score_windows(windows[4:7], qsqi=False), part(whole, slice(4, 7)))
+    whole = score_windows(windows)
+    assert_same(score_windows(windows[4:7]), part(whole, slice(4, 7)), BY_ITSELF)
 
 
 def test_the_windows_are_left_as_they_were() -> None:

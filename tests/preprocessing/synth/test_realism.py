@@ -83,7 +83,7 @@ def chain(lead: FloatArray, fs: int) -> FloatArray:
 def class_shares(signals: list[FloatArray]) -> dict[str, float]:
     """Return the shares of the Zhao & Zhang classes; the scores equal those of NeuroKit2."""
     cut = [s[: len(s) // 1000 * 1000].reshape(-1, 1000) for s in signals]
-    codes = score_windows(np.concatenate(cut).astype(np.float32), qsqi=False).quality
+    codes = score_windows(np.concatenate(cut).astype(np.float32))[0].quality
     return {quality.value: float(np.mean(codes == i)) for i, quality in enumerate(Quality)}
 
 

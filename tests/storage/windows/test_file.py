@@ -21,9 +21,10 @@ from storage.windows import WindowFileError, check_pages, signal_offset
 from tests.storage.made_store import make_columns, make_row, make_signal, write_recording
 
 COLUMNS = [
-    *("row", "start_s", "quality", "quality4", "psqi", "ksqi", "bassqi", "qsqi", "hr_max"),
-    *("flat", "clipped", "nonfinite", "rhythm", "rhythm_share", "hr_mean", "hr_sd"),
-    "signal",
+    *("row", "start_s", "quality", "quality4", "quality3", "quality_reason", "reason_value"),
+    *("reason_limit", "psqi", "ksqi", "bassqi", "qsqi", "hr_max", "flat", "clipped"),
+    *("nonfinite", "rhythm", "rhythm_share", "hr_mean", "hr_sd"),
+    *("beat_offset_s", "beat_trusted", "beat_normal", "signal"),
 ]
 
 
@@ -51,14 +52,15 @@ def test_parquet_readers_see_the_columns_in_order(root: Path) -> None:
 def test_what_is_unknown_is_null(root: Path) -> None:
     table = pq.read_table(root / str(write_recording(root, make_row(), 3).path))
     nulls = {name: table[name].null_count for name in COLUMNS if table[name].null_count}
-    assert nulls == {"quality4": 3, "psqi": 1, "qsqi": 3, "rhythm": 3, "rhythm_share": 3}
+    assert nulls == {"quality_reason": 1, "psqi": 1, "qsqi": 3, "rhythm": 3, "rhythm_share": 3}
 
 
 def test_only_what_can_be_unknown_may_be_null(root: Path) -> None:
     schema = pq.read_schema(root / str(write_recording(root, make_row(), 3).path))
     scores = {"psqi", "ksqi", "bassqi", "qsqi", "hr_max", "hr_mean", "hr_sd"}
     nullable = {field.name for field in schema if field.nullable}
-    assert nullable == {"quality4", *scores, "rhythm", "rhythm_share"}
+    reasons = {"quality_reason", "reason_value", "reason_limit"}
+    assert nullable == {*reasons, *scores, "rhythm", "rhythm_share"}
     assert not schema.field("signal").type.value_field.nullable
 
 
@@ -67,7 +69,7 @@ def test_only_text_columns_have_dictionaries_and_nothing_is_compressed(root: Pat
     columns = [group.column(i) for i in range(group.num_columns)]
     assert {c.compression for c in columns} == {"UNCOMPRESSED"}
     with_dictionary = {c.path_in_schema for c in columns if c.has_dictionary_page}
-    assert with_dictionary == {"quality", "quality4", "rhythm"}
+    assert with_dictionary == {"quality", "quality4", "quality3", "quality_reason", "rhythm"}
 
 
 def test_the_recordings_row_comes_back_from_the_file(root: Path) -> None:
