@@ -381,6 +381,9 @@ def main() -> None:
         # Among several processes, only our own errors are a reason: others follow from a death.
         if isinstance(error, DeapsError) or int(os.environ.get("WORLD_SIZE", "1")) == 1:
             note_failure(arguments.folder, str(error) or type(error).__name__)
+        if isinstance(error, DeapsError):
+            _print_on_stderr(str(error))
+            sys.exit(2)
         raise
 
 

@@ -76,11 +76,15 @@ class StageSpan(NamedTuple):
 
 
 class ScoredEvent(NamedTuple):
-    """An event of one kind, `storage.schema.EventKind` or a name of one's own."""
+    """An event of one kind, `storage.schema.EventKind` or a name of one's own.
+
+    ``drop`` is how far SpO2 falls in a desaturation, in points of per cent, NaN if not scored.
+    """
 
     start_s: float
     duration_s: float
     kind: str
+    drop: float = math.nan
 
 
 @dataclass(slots=True)
@@ -150,6 +154,7 @@ def to_scoring(draft: ScoringDraft) -> Scoring:
         event_duration_s=np.array([event.duration_s for event in events], np.float64),
         kind=np.array([place[event.kind] for event in events], np.int16),
         kinds=kinds,
+        event_drop=np.array([event.drop for event in events], np.float32),
         notes=tuple(draft.notes),
     )
 

@@ -168,7 +168,8 @@ class Scoring:
     Stages are spans of one stage each, in order of time and without overlap: arrays (n,).
     ``stage`` and ``old_stage`` are positions in `Stage` and `OldStage`, ``old_stage`` -1 where
     the scorer used the newer names alone. Events are in order of time: arrays (m,), ``kind``
-    positions in ``kinds``. ``notes`` say what a reader of results should know.
+    positions in ``kinds``, ``event_drop`` how far SpO2 falls in a desaturation, in points of per
+    cent, NaN if that is not scored. ``notes`` say what a reader of results should know.
     """
 
     stage_start_s: NDArray[np.float64]
@@ -179,6 +180,7 @@ class Scoring:
     event_duration_s: NDArray[np.float64]
     kind: NDArray[np.int16]
     kinds: tuple[str, ...]
+    event_drop: NDArray[np.float32]
     notes: tuple[str, ...] = ()
 
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 
-COHORT_TABLES = ("subjects", "usable_windows", "stage_by_recording", "events_by_recording")
+COHORT_TABLES = (
+    "subjects", "usable_windows", "stage_by_recording", "events_by_recording", "nights",
+)  # fmt: skip
 """Tables and views with variables of the cohorts' own tables."""
 _COHORT_COLUMN = "Variable of the cohort's own table, which the setting cohort.columns names."
 _VISIT_NAME = "What the table of your own folder calls the visit."

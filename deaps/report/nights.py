@@ -41,9 +41,9 @@ SELECT start_s, duration_s, kind FROM events
 WHERE recording_id = $recording_id ORDER BY start_s, kind
 """
 _TYPICAL = """
-SELECT recording_id, ahi FROM events_by_recording JOIN recordings USING (recording_id)
-WHERE recordings.dataset = $dataset AND n_windows > 0 AND ahi IS NOT NULL
-ORDER BY ahi, recordings.name
+SELECT recording_id, ahi_all FROM events_by_recording JOIN recordings USING (recording_id)
+WHERE recordings.dataset = $dataset AND n_windows > 0 AND ahi_all IS NOT NULL
+ORDER BY ahi_all, recordings.name
 """
 _DATASET = """
 SELECT dataset FROM stage_by_recording GROUP BY dataset ORDER BY count(*) DESC, dataset LIMIT 1

@@ -212,7 +212,7 @@ def _write(job: Job, row: RecordingRow, processed: ProcessedRecording) -> Record
 
 _ARRAYS = (
     "stage_start_s", "stage_duration_s", "stage", "old_stage", "event_start_s",
-    "event_duration_s", "kind",
+    "event_duration_s", "kind", "event_drop",
 )  # fmt: skip
 
 

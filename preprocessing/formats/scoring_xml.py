@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
@@ -149,7 +150,8 @@ def read_nsrr_xml(path: Path) -> ScoringDraft:
             if stage is not None:
                 draft.add_old_stage(start_s, duration_s, stage)
         elif concept != _START:
-            draft.events.append(ScoredEvent(start_s, duration_s, _kind_of(concept)))
+            drop = _number(fields, "SpO2Baseline") - _number(fields, "SpO2Nadir")
+            draft.events.append(ScoredEvent(start_s, duration_s, _kind_of(concept), drop))
     draft.add_reading_notes(unknown_stages=unknown, without_times=odd)
     return draft
 
@@ -177,14 +179,23 @@ def read_profusion_xml(path: Path) -> ScoringDraft:
             except (KeyError, ValueError):
                 odd += 1
                 continue
-            kind = _kind_of(fields.get("Name", ""))
-            draft.events.append(ScoredEvent(start_s, duration_s, kind))
+            kind, drop = _kind_of(fields.get("Name", "")), _number(fields, "Desaturation")
+            draft.events.append(ScoredEvent(start_s, duration_s, kind, drop))
     stages = [OLD_STAGE_CODES.get(code) for code in codes]
     for k, stage in enumerate(stages):
         if stage is not None:
             draft.add_old_stage(k * epoch_s, epoch_s, stage)
     draft.add_reading_notes(unknown_stages=stages.count(None), without_times=odd)
     return draft
+
+
+def _number(fields: dict[str, str], name: str) -> float:
+    """Return a number of an event, NaN if it is not there or is none."""
+    try:
+        number = float(fields[name])
+    except (KeyError, ValueError):
+        return math.nan
+    return number if math.isfinite(number) else math.nan
 
 
 def _seconds(text: str) -> float:

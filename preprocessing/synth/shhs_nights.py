@@ -13,7 +13,7 @@ from preprocessing.synth.physiology.noise import NoiseLevel, NoiseProfile, draw_
 from preprocessing.synth.physiology.people import Population, Subject, draw_electrode, draw_subject
 from preprocessing.synth.physiology.rhythm import Bout, Rhythm, Segment, schedule, whole
 from preprocessing.synth.physiology.sleep import EPOCH_S, SleepEvent, SleepNight, draw_sleep
-from preprocessing.synth.recording import Recording, Setup, even_draw, record, rng_for
+from preprocessing.synth.recording import GOLDEN, Recording, Setup, even_draw, record, rng_for
 from storage.schema import EventKind, OldStage
 
 FIRST_ID = 200001
@@ -179,7 +179,10 @@ def nsrr_xml(night: SleepNight, duration_s: float) -> str:
     """Return the text of ``<name>-nsrr.xml``."""
     events = [
         _nsrr_event("", "Recording Start Time", 0, duration_s, "00.00.00 22.30.00"),
-        *(_nsrr_event(*_NAMES[e.kind][:2], e.start_s, e.duration_s) for e in night.events),
+        *(
+            _nsrr_event(*_NAMES[e.kind][:2], e.start_s, e.duration_s, drop=_drop(e))
+            for e in night.events
+        ),
         *(_nsrr_event("Stages|Stages", *span) for span in _stage_spans(night)),
     ]
     return "\n".join(
@@ -236,7 +239,12 @@ def write_scorings(
 
 
 def _nsrr_event(
-    kind: str, concept: str, start_s: float, duration_s: float, clock: str | None = None
+    kind: str,
+    concept: str,
+    start_s: float,
+    duration_s: float,
+    clock: str | None = None,
+    drop: int | None = None,
 ) -> str:
     lines = [
         "<ScoredEvent>",
@@ -245,9 +253,18 @@ def _nsrr_event(
         f"<Start>{start_s:.1f}</Start>",
         f"<Duration>{duration_s:.1f}</Duration>",
         *([f"<ClockTime>{clock}</ClockTime>"] if clock else []),
+        *([f"<SpO2Nadir>{96 - drop}</SpO2Nadir>"] if drop else []),
+        *(["<SpO2Baseline>96</SpO2Baseline>"] if drop else []),
         "</ScoredEvent>",
     ]
     return "\n".join(lines)
+
+
+def _drop(event: SleepEvent) -> int | None:
+    """Return how far SpO2 falls in a desaturation, 2 to 7 points: from its time, not by chance."""
+    if event.kind is not EventKind.DESATURATION:
+        return None
+    return 2 + int(6 * ((10 * event.start_s * GOLDEN) % 1))
 
 
 def _stage_spans(night: SleepNight) -> list[tuple[str, float, float]]:
@@ -261,7 +278,12 @@ def _stage_spans(night: SleepNight) -> list[tuple[str, float, float]]:
 
 
 def _profusion_event(event: SleepEvent) -> str:
+    drop = _drop(event)
+    depth = ""
+    if drop:
+        depth = f"<LowestSpO2>{96 - drop}</LowestSpO2><Desaturation>{drop}</Desaturation>"
     return (
-        f"<ScoredEvent><Name>{_NAMES[event.kind][2]}</Name><Start>{event.start_s:.1f}</Start>"
+        f"<ScoredEvent><Name>{_NAMES[event.kind][2]}</Name>{depth}"
+        f"<Start>{event.start_s:.1f}</Start>"
         f"<Duration>{event.duration_s:.1f}</Duration><Input/></ScoredEvent>"
     )

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.schema import COUNTED_EVENTS, EVENT_COLUMNS, WINDOW_S, OldStage, Scoring, Stage
+from storage.schema import (
+    BREATHING_EVENTS,
+    COUNTED_EVENTS,
+    EVENT_COLUMNS,
+    WINDOW_S,
+    EventKind,
+    OldStage,
+    Scoring,
+    Stage,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,11 +35,14 @@ _OLD_OF = np.array(
     np.int8,
 )
 """Older stage of each stage; S3 or S4 is decided apart."""
+DESATURATION_WITHIN_S, AROUSAL_WITHIN_S = 30.0, 5.0
+"""A desaturation or arousal is linked to a breathing event if it begins between the event's start
+and this long after its end."""
 _SAME_SCORING = """
 SELECT recording_id FROM recordings new JOIN previous.recordings old USING (recording_id)
 WHERE new.scoring_digest = old.scoring_digest
 """
-_COPY = "INSERT INTO {table} FROM previous.{table} SEMI JOIN ({same}) USING (recording_id)"
+_COPY = "INSERT INTO {table} BY NAME FROM previous.{table} SEMI JOIN ({same}) USING (recording_id)"
 _STAGE_SPANS = """
 SELECT recording_id, start_s, duration_s, enum_code(stage) AS stage,
        coalesce(enum_code(old_stage)::TINYINT, -1) AS old_stage
@@ -98,8 +110,67 @@ def _event_table(scorings: Mapping[int, Scoring]) -> pa.Table:
             "duration_s": duration,
             "first_row": first,
             "last_row": last,
+            "stage": _names(_joined([stage_at_start(s) for s in scored], np.int8), _STAGES),
+            "spo2_drop": pa.array(
+                _joined([s.event_drop for s in scored], np.float32), from_pandas=True
+            ),
+            "linked_drop": pa.array(
+                _joined([linked_drop(s) for s in scored], np.float32), from_pandas=True
+            ),
+            "linked_arousal": _flags(_joined([linked_arousal(s) for s in scored], np.int8)),
         }
     )
+
+
+def stage_at_start(scoring: Scoring) -> NDArray[np.int8]:
+    """Return the stage in which each event starts, -1 where none is scored."""
+    if not len(scoring.stage):
+        return np.full(len(scoring.kind), -1, np.int8)
+    span = np.searchsorted(scoring.stage_start_s, scoring.event_start_s, side="right") - 1
+    ends = scoring.stage_start_s + scoring.stage_duration_s
+    inside = (span >= 0) & (scoring.event_start_s < ends[span])
+    return np.where(inside, scoring.stage[span], np.int8(-1))
+
+
+def linked_drop(scoring: Scoring) -> NDArray[np.float32]:
+    """Return the greatest fall of SpO2 linked to each breathing event, NaN where there is none."""
+    depth = scoring.event_drop[_is_of(scoring, EventKind.DESATURATION)]
+    result = np.full(len(scoring.kind), np.nan, np.float32)
+    for event, first, stop in _linked(scoring, EventKind.DESATURATION, DESATURATION_WITHIN_S):
+        if stop > first and np.isfinite(depth[first:stop]).all():
+            result[event] = depth[first:stop].max()
+    return result
+
+
+def linked_arousal(scoring: Scoring) -> NDArray[np.int8]:
+    """Return whether an arousal is linked to each breathing event, -1 for other events."""
+    result = np.full(len(scoring.kind), -1, np.int8)
+    for event, first, stop in _linked(scoring, EventKind.AROUSAL, AROUSAL_WITHIN_S):
+        result[event] = stop > first
+    return result
+
+
+def _linked(scoring: Scoring, kind: EventKind, within_s: float) -> Iterator[tuple[int, int, int]]:
+    """Yield each breathing event, and the range of events of ``kind`` that are linked to it."""
+    starts = scoring.event_start_s[_is_of(scoring, kind)]
+    (events,) = np.nonzero(_is_of(scoring, *BREATHING_EVENTS))
+    begins = scoring.event_start_s[events]
+    ends = begins + scoring.event_duration_s[events] + within_s
+    first = np.searchsorted(starts, begins, side="left")
+    stop = np.searchsorted(starts, ends, side="right")
+    yield from zip(events.tolist(), first.tolist(), stop.tolist(), strict=True)
+
+
+def _is_of(scoring: Scoring, *kinds: EventKind) -> NDArray[np.bool_]:
+    wanted = [place for place, name in enumerate(scoring.kinds) if name in kinds]
+    return np.isin(scoring.kind, wanted)
+
+
+def _flags(codes: NDArray[Any]) -> pa.Array:
+    """Return codes 0 and 1 as flags, NULL for -1."""
+    import pyarrow as pa
+
+    return pa.array(codes == 1, mask=codes < 0)
 
 
 def _owner_ids(scorings: Mapping[int, Scoring], counts: Sequence[int]) -> NDArray[np.int32]:

@@ -114,7 +114,15 @@ CREATE TABLE events (
     start_s DOUBLE NOT NULL,        -- Start of the event, in seconds from the recording's start.
     duration_s DOUBLE NOT NULL,     -- Length of the event, in seconds.
     first_row INTEGER NOT NULL,     -- Row of the window in which it starts.
-    last_row INTEGER NOT NULL       -- Row of the window in which it ends.
+    last_row INTEGER NOT NULL,      -- Row of the window in which it ends.
+    stage sleep_stage,              -- Sleep stage at its start; NULL where none is scored.
+    spo2_drop FLOAT,                -- How far SpO2 falls in a desaturation, in points of per cent; NULL if
+                                    -- the scoring does not give it.
+    linked_drop FLOAT,              -- Greatest fall among the desaturations linked to an apnea or hypopnea:
+                                    -- they begin between its start and 30 s after its end; NULL without
+                                    -- any, or if their depth is not known.
+    linked_arousal BOOLEAN          -- Whether an arousal is linked to an apnea or hypopnea: it begins
+                                    -- between its start and 5 s after its end; NULL for other events.
 );
 
 -- window_counts: Windows of each recording by quality and rhythm, for quick counts.

@@ -13,13 +13,12 @@ from storage.query import run_query
 from tests.flows.inline import run, settings_for
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "store.md"
-BLOCK = re.compile(r"Ten questions.*?```sql\n(.*?)```", re.DOTALL)
+BLOCK = re.compile(r"Ten (?:questions|more).*?```sql\n(.*?)```", re.DOTALL)
 
 
 def questions() -> list[str]:
-    match = BLOCK.search(DOCUMENT.read_text())
-    assert match is not None
-    return [text.strip() for text in match[1].split(";") if text.strip()]
+    blocks = BLOCK.findall(DOCUMENT.read_text())
+    return [text.strip() for block in blocks for text in block.split(";") if text.strip()]
 
 
 @pytest.fixture(scope="module")
@@ -32,12 +31,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "store"
 
 
-def test_there_are_ten_questions_each_numbered() -> None:
+def test_there_are_twenty_questions_each_numbered() -> None:
     numbers = [re.match(r"-- (\d+)\.", text) for text in questions()]
-    assert [int(match[1]) for match in numbers if match] == list(range(1, 11))
+    assert [int(match[1]) for match in numbers if match] == list(range(1, 21))
 
 
-@pytest.mark.parametrize("number", range(1, 11))
+@pytest.mark.parametrize("number", range(1, 21))
 def test_a_question_has_an_answer(store: Path, number: int) -> None:
     assert run_query(store, questions()[number - 1]).num_rows > 0
 

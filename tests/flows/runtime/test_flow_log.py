@@ -16,16 +16,16 @@ import asyncio, time
 import flows
 from prefect import flow, get_client
 from prefect.context import FlowRunContext
-from flows.runtime.console import say
+from flows.runtime.console import notify
 from flows.runtime.prefect_glue import stage_task
 
 @stage_task("a step")
 def step():
-    say("a line of a step")
+    notify("a line of a step")
 
 @flow
 def lines():
-    say("a line of the flow")
+    notify("a line of the flow")
     step()
     return str(FlowRunContext.get().flow_run.id)
 

@@ -16,12 +16,13 @@ from storage.snapshot import Snapshot, open_index
 from tests.storage.made_store import SETTINGS, make_row, write_recording
 
 Spans = list[tuple[float, float, str, str | None]]
-Events = list[tuple[float, float, str]]
+Events = list[tuple[Any, ...]]
+"""Start, length, kind and, of a desaturation, how far SpO2 falls."""
 
 
 def make_scoring(stages: Spans, events: Events | None = None) -> Scoring:
     events = events or []
-    kinds = tuple(sorted({kind for *_, kind in events}))
+    kinds = tuple(sorted({event[2] for event in events}))
     olds = [-1 if old is None else list(OldStage).index(OldStage(old)) for *_, old in stages]
     return Scoring(
         stage_start_s=np.array([span[0] for span in stages], float),
@@ -32,6 +33,7 @@ def make_scoring(stages: Spans, events: Events | None = None) -> Scoring:
         event_duration_s=np.array([event[1] for event in events], float),
         kind=np.array([kinds.index(event[2]) for event in events], np.int16),
         kinds=kinds,
+        event_drop=np.array([event[3] if len(event) > 3 else np.nan for event in events], "f4"),
     )
 
 
@@ -216,7 +218,9 @@ def test_the_views_count_minutes_and_events(root: Path) -> None:
     assert minutes == [0.5, 0.5, 0.5, 1.0]
     assert efficiency == pytest.approx(2 / 3)
     assert latency == pytest.approx(0.5)
-    counts = "SELECT n_hypopneas, n_obstructive_apneas, n_arousals, ahi FROM events_by_recording"
+    counts = (
+        "SELECT n_hypopneas, n_obstructive_apneas, n_arousals, ahi_all FROM events_by_recording"
+    )
     assert ask(root, counts) == [(1, 1, 1, pytest.approx(120.0))]
 
 
@@ -228,3 +232,62 @@ def test_windows_around_events_are_those_of_a_minute_on_either_side(root: Path) 
     found = ask(root, 'SELECT "row", after_end_s FROM windows_around_events ORDER BY "row"')
     assert [number for number, _ in found] == list(range(14, 29))
     assert dict(found)[22] == pytest.approx(3.0)
+
+
+NIGHT: Spans = [
+    (0, 600, "W", None), (600, 1800, "N2", None), (2400, 600, "W", None),
+    (3000, 1800, "REM", None), (4800, 1800, "N3", None), (6600, 600, "W", None),
+]  # fmt: skip
+"""Half an hour each of N2, REM and N3; awake for 10 minutes before, between and after."""
+BREATHING: Events = [
+    (300, 20, "hypopnea"), (310, 30, "desaturation", 6.0),  # awake: counts nowhere
+    (700, 20, "obstructive_apnea"),  # an apnea counts without a desaturation
+    (900, 20, "hypopnea"), (920, 30, "desaturation", 3.0),  # 3 %
+    (1100, 20, "hypopnea"), (1149, 30, "desaturation", 4.0),  # 4 %, begins 29 s after the end
+    (1300, 20, "hypopnea"), (1351, 30, "desaturation", 9.0),  # 31 s after the end: not linked
+    (1500, 20, "hypopnea"), (1524, 5, "arousal"),  # an arousal 4 s after the end
+    (1700, 20, "hypopnea"), (1726, 5, "arousal"),  # 6 s after the end: not linked
+    (3100, 20, "hypopnea"), (3110, 9, "desaturation", 2.9), (3125, 9, "desaturation", 4.1),  # REM
+    (3300, 20, "central_apnea"),
+    (5000, 20, "hypopnea"), (4995, 30, "desaturation", 8.0),  # it began before: not linked
+]  # fmt: skip
+
+
+def publish_night(root: Path, spans: Spans, events: Events) -> None:
+    row = write_recording(root, make_row(scoring_digest="a"), 720)
+    publish_scored(root, [row], {"r1": make_scoring(sorted(spans), sorted(events))})
+
+
+def test_the_indices_of_a_night_computed_by_hand(root: Path) -> None:
+    publish_night(root, NIGHT, BREATHING)
+    counts = "SELECT n_hypopneas, n_all, n3, n4, n3a FROM events_by_recording"
+    # In sleep: 2 apneas and 7 hypopneas; 3 % has 3 of them, 4 % has 2, an arousal 1 more.
+    assert ask(root, counts) == [(8, 9, 5, 4, 6)]
+    indices = "SELECT ahi_all, ahi3, ahi4, ahi3a FROM events_by_recording"
+    assert ask(root, indices) == [pytest.approx((9 / 1.5, 5 / 1.5, 4 / 1.5, 6 / 1.5))]
+    parts = "SELECT ahi3_rem, ahi3_nrem, ahi4_rem, ahi4_nrem, ahi3a_rem, ahi3a_nrem"
+    expected = pytest.approx((2 / 0.5, 3.0, 2 / 0.5, 2.0, 2 / 0.5, 4.0))
+    assert ask(root, f"{parts} FROM events_by_recording") == [expected]
+
+
+def test_waso_latencies_and_shifts_of_a_night_computed_by_hand(root: Path) -> None:
+    publish_night(root, NIGHT, BREATHING)
+    columns = "latency_min, rem_latency_min, waso_min, stage_shifts, efficiency"
+    expected = pytest.approx((10, 40, 20, 3, 0.75))
+    assert ask(root, f"SELECT {columns} FROM stage_by_recording") == [expected]
+
+
+def test_a_night_without_sleep_has_neither_latency_nor_index(root: Path) -> None:
+    publish_night(root, [(0, 7200, "W", None)], [(300, 20, "hypopnea")])
+    columns = "latency_min, rem_latency_min, waso_min, stage_shifts"
+    assert ask(root, f"SELECT {columns} FROM stage_by_recording") == [(None,) * 4]
+    assert ask(root, "SELECT n_all, ahi_all, ahi3 FROM events_by_recording") == [(0, None, None)]
+
+
+def test_without_depths_there_is_no_index_that_needs_them(root: Path) -> None:
+    events: Events = [(700, 20, "hypopnea"), (710, 30, "desaturation")]
+    publish_night(root, NIGHT, events)
+    asked = "SELECT ahi_all, ahi3, ahi4, ahi3a, n3 FROM events_by_recording"
+    assert ask(root, asked) == [(pytest.approx(1 / 1.5), None, None, None, None)]
+    linked = "SELECT linked_drop, linked_arousal, stage FROM events WHERE kind = 'hypopnea'"
+    assert ask(root, linked) == [(None, False, "N2")]
