@@ -9,7 +9,7 @@ import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -299,7 +299,8 @@ def load_settings(
 
     Without ``config`` the file named by ``DEAPS_CONFIG``, or ``deaps.toml`` in the working
     folder, is read where it exists and no preset is asked for. A file may name its own base with
-    ``preset = "..."``.
+    ``preset = "..."``. Relative paths in a file, and the store that it does not name, are in the
+    file's folder; those of ``overrides`` are in the working folder.
 
     Raises
     ------
@@ -341,8 +342,29 @@ def _layers(
     base = preset or values.pop("preset", None)
     layers = [(f"preset {base}", _read_preset(base))] if base else []
     if file:
+        folder = file.parent.expanduser()
+        if folder.resolve() != Path.cwd():
+            values = _anchored(Settings, values, folder)
+            if not any("root" in layer.get("store", {}) for _, layer in [*layers, ("", values)]):
+                root = StoreSettings.model_fields["root"].default
+                values["store"] = {**values.get("store", {}), "root": str(folder / root)}
         layers.append((str(file), values))
     return layers + [("--set", parse_override(override)) for override in overrides]
+
+
+def _anchored(section: type[BaseModel], values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the values of a section with its relative paths below a folder."""
+    anchored = dict(values)
+    for key, value in values.items():
+        field = section.model_fields.get(key)
+        inner = field.annotation if field else None
+        if isinstance(value, Mapping) and isinstance(inner, type) and issubclass(inner, BaseModel):
+            anchored[key] = _anchored(inner, value, folder)
+        elif isinstance(value, str) and value:
+            # Data sets are no fields: every value there is a folder.
+            is_path = section is DataSettings or inner is Path or Path in get_args(inner)
+            anchored[key] = str(folder / Path(value).expanduser()) if is_path else value
+    return anchored
 
 
 def overridden(settings: Settings, overrides: Iterable[str]) -> Settings:

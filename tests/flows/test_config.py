@@ -69,6 +69,26 @@ def test_wrong_settings_are_explained(override: str, message: str) -> None:
         load_settings(overrides=[override])
 
 
+def test_paths_in_a_file_are_relative_to_that_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    project.mkdir()
+    elsewhere.mkdir()
+    text = '[data]\nmitdb = "recordings"\nshhs = "/absolute"\n[benchmarks]\nsleep_split = "a.csv"\n'
+    (project / "deaps.toml").write_text(text)
+    monkeypatch.chdir(elsewhere)
+    settings = load_settings(config=project / "deaps.toml", overrides=["data.afdb=here"])
+    assert settings.data.roots() == {
+        "mitdb": project / "recordings", "shhs": Path("/absolute"), "afdb": Path("here"),
+    }  # fmt: skip
+    assert settings.benchmarks.sleep_split == project / "a.csv"
+    assert settings.store.root == project / "store"
+    monkeypatch.chdir(project)  # in its own folder they are as they stand there
+    assert load_settings().data.roots()["mitdb"] == Path("recordings")
+    assert load_settings().store.root == Path("store")
+
+
 def test_unknown_preset_lists_the_known() -> None:
     with pytest.raises(DeapsError, match="did you mean 'paper'"):
         load_settings(preset="papper")
