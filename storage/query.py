@@ -112,6 +112,13 @@ def _result(outcome: Future[pa.Table], seconds: float) -> pa.Table:
     except duckdb.OutOfMemoryException:
         message = "the statement needs more memory than store.query_megabytes; ask for less"
         raise DeapsError(message) from None
+    except duckdb.PermissionException as error:
+        cause = str(error).splitlines()[0]
+        message = (
+            f"{cause}. This command reads the store alone. To join other files, copy them into "
+            "the store, or open its index.duckdb with read_only=True in your own DuckDB"
+        )
+        raise DeapsError(message) from None
     except duckdb.Error as error:
         raise DeapsError(str(error)) from None
 

@@ -65,6 +65,8 @@ ToParquet = Annotated[
 P = ParamSpec("P")
 R = TypeVar("R")
 _USAGE_ERROR = 2
+_PIPE_CLOSED = 141
+"""What a shell reports of a command that a closed pipe ended."""
 
 
 def exit_on_error(command: Callable[P, None]) -> Callable[P, None]:
@@ -79,6 +81,9 @@ def exit_on_error(command: Callable[P, None]) -> Callable[P, None]:
             command(*args, **kwargs)
         except DeapsError as error:
             stop(str(error))
+        except BrokenPipeError:  # `| head` has read enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(_PIPE_CLOSED)
         except OSError as error:
             stop(_describe(error))
         except ModuleNotFoundError as error:

@@ -19,9 +19,8 @@ _MOST_ROWS = 40
 ROWS_ASKED = _MOST_ROWS + 1
 """Rows to ask for when a table is printed: one more, to know whether there are more."""
 
-_MOST_RECORDS = 5
-_MOST_LINES = 40
-"""Lines of rows that are printed below each other; one row is printed in any case."""
+_MOST_LINES = 120
+"""Lines of a wide result, whose rows stand next to each other; one block of them in any case."""
 _MOST_CHARACTERS = 60
 _READABLE = 20
 """Characters that a column needs to be readable, if its values are that long; else their length."""
@@ -74,23 +73,27 @@ def require_parquet(path: Path) -> None:
 def print_table(
     table: pa.Table, *, width: int | None = None, ways: str = "--csv, --json, --parquet FILE"
 ) -> None:
-    """Print the first rows as a table, or one below the other if columns would be unreadable.
+    """Print the first rows as a table, turned if its columns would be unreadable.
 
     ``ways`` are the options of the command that give all rows.
     """
     from flows.runtime.console import console
 
     screen = console()
-    if needed_width(table) > (width or screen.width):
-        _print_records(table, ways)
+    if not table.num_rows:
+        echo(f"0 rows of {', '.join(table.column_names)}")
+        return
+    room = width or screen.width
+    if needed_width(table) > room:
+        _print_turned(table, room, ways)
         return
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     shown = Table(box=box.SIMPLE_HEAD)
-    for name in table.column_names:
-        shown.add_column(name, overflow="fold")
+    for name, kind in zip(table.column_names, table.schema.types, strict=True):
+        shown.add_column(name, overflow="fold", justify="right" if _is_number(kind) else "left")
     for row in table.slice(0, _MOST_ROWS).to_pylist():
         shown.add_row(*(Text(_cell(value)) for value in row.values()))
     screen.print(shown)
@@ -109,32 +112,51 @@ def needed_width(table: pa.Table) -> int:
     return total
 
 
-def _print_records(table: pa.Table, ways: str) -> None:
+def _is_number(kind: pa.DataType) -> bool:
+    import pyarrow.types as types
+
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+
+
+def _print_turned(table: pa.Table, room: int, ways: str) -> None:
+    """Print variables down and rows across, as many next to each other as the screen takes."""
+    from rich import box
+    from rich.table import Table
     from rich.text import Text
 
     from flows.runtime.console import console
 
     screen = console()
+    rows = table.slice(0, _MOST_ROWS).to_pylist()
     names = max(map(len, table.column_names))
-    room = max(_READABLE, screen.width - names - 2)
-    most = max(1, min(_MOST_RECORDS, _MOST_LINES // table.num_columns))
-    for number, row in enumerate(table.slice(0, most).to_pylist(), start=1):
-        lines = [f"row {number}"]
-        for name, value in row.items():
-            first, *rest = _cut(_cell(value), room)
-            lines.append(f"{name:>{names}}  {first}")
-            lines += [f"{'':>{names}}  {part}" for part in rest]
-        screen.print(Text("\n".join([*lines, ""])))
-    if table.num_rows > most:
-        _print_more("the first row" if most == 1 else f"the first {most} rows", ways)
+    printed = lines = 0
+    while printed < len(rows) and (not printed or lines + table.num_columns <= _MOST_LINES):
+        block = [rows[printed]]
+        used = names + _BETWEEN + _turned_width(rows[printed])
+        for row in rows[printed + 1 :]:
+            used += _turned_width(row)
+            if used > room:
+                break
+            block.append(row)
+        shown = Table(box=box.SIMPLE_HEAD)
+        shown.add_column("row", justify="right")
+        for number in range(printed + 1, printed + len(block) + 1):
+            shown.add_column(str(number), overflow="fold")
+        for name in table.column_names:
+            shown.add_row(name, *(Text(_cell(row[name])) for row in block))
+        screen.print(shown)
+        printed += len(block)
+        lines += table.num_columns + 3
+    if table.num_rows > printed:
+        _print_more("the first row" if printed == 1 else f"the first {printed} rows", ways)
+
+
+def _turned_width(row: Mapping[str, Any]) -> int:
+    return min(max(len(_cell(value)) for value in row.values()), _READABLE) + _BETWEEN + 1
 
 
 def _print_more(what: str, ways: str) -> None:
     echo(f"{what}; all: {ways}", err=True)
-
-
-def _cut(text: str, room: int) -> list[str]:
-    return [text[start : start + room] for start in range(0, len(text), room)] or [""]
 
 
 def print_csv(table: pa.Table) -> None:

@@ -26,21 +26,39 @@ def test_a_narrow_table_stays_a_table(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out.split() == ["name", "n", "─" * 10, "a", "1", "b", "2"]
 
 
-def test_a_table_too_wide_for_the_screen_is_printed_row_by_row(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_numbers_are_aligned_on_the_right(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(pa.table({"n": [1, 1000], "x": [0.5, 10.25]}), width=80)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[3].split() == ["1", "0.5"]
+    assert lines[3].rstrip().endswith("  0.5")
+    assert lines[3].index("1") == lines[4].index("1000") + 3
+
+
+def test_an_empty_result_is_said_to_be_empty(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(NARROW.slice(0, 0))
+    assert capsys.readouterr().out == "0 rows of name, n\n"
+
+
+def test_a_table_too_wide_for_the_screen_is_turned(capsys: pytest.CaptureFixture[str]) -> None:
     assert needed_width(WIDE) > 80
     print_table(WIDE, width=80)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "row 1"
-    assert lines[1] == "column_0  some text of a cell"
+    heads, *lines = (line.split() for line in capsys.readouterr().out.splitlines() if line.strip())
+    assert heads == ["row", "1", "2", "3"]
+    assert lines[1] == ["column_0", *["some", "text", "of", "a", "cell"] * 3]
 
 
-def test_many_columns_leave_room_for_few_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    print_table(pa.table({f"c{place}": ["x" * 9] * 3 for place in range(30)}), width=80)
-    said = capsys.readouterr()
-    assert said.out.count("row ") == 1
-    assert "the first row; all: --csv" in said.err
+def test_every_row_of_a_wide_result_of_few_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(pa.table({f"c{place}": ["x" * 18] * 7 for place in range(20)}), width=80)
+    printed = capsys.readouterr()
+    assert sum(line.split().count("x" * 18) for line in printed.out.splitlines()) == 7 * 20
+    assert not printed.err
+
+
+def test_a_wide_result_of_many_rows_says_how_to_have_all(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_table(pa.table({f"c{place}": ["x" * 18] * 40 for place in range(60)}), width=80)
+    assert "the first 3 rows; all: --csv" in capsys.readouterr().err
 
 
 def test_rows_go_to_json_and_parquet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
