@@ -26,7 +26,12 @@ from preprocessing.recording import (
     RawRecording,
     UnreadableRecordingError,
 )
-from preprocessing.user_folder.names import FileNames
+from preprocessing.user_folder.names import (
+    FileNames,
+    is_hypnogram,
+    scoring_files,
+    unmatched_scorings,
+)
 from preprocessing.user_folder.table import (
     COLUMNS,
     LAST_RESORTS,
@@ -56,9 +61,9 @@ class Folder(DataSet):
 
     ``subjects.csv``, in the folder or at ``table``, has the columns file (path relative to the
     folder), subject, visit, sex and age, written as people do (`read_subject_table`). A file that
-    it does not name is a subject of its own, visit 1. ``events.csv`` has stages and events: file,
-    start_s, duration_s and event. For a file that it does not name, the annotations of an EDF+
-    file count.
+    it does not name is a subject of its own, visit 1. Stages and events come from ``events.csv``
+    (file, start_s, duration_s, event); for a file that it does not name, from a scoring next to it
+    (`preprocessing.user_folder.scorings`); else from the annotations of an EDF+ file.
     """
 
     name = "folder"
@@ -98,7 +103,7 @@ class Folder(DataSet):
     def scoring(
         self, root: Path, recording: FoundRecording, *, duration_s: float, truncated: bool
     ) -> Scoring | None:
-        """Return what ``events.csv`` says of the file, or else its own annotations."""
+        """Return what ``events.csv``, a scoring next to the file, or its own annotations say."""
         from preprocessing.scoring import fit_scoring, to_scoring
 
         draft = _scoring_draft(root, recording)
@@ -115,8 +120,9 @@ class Folder(DataSet):
         """Return sex and age by file."""
         table = self._subjects(root, _paths(root))
         facts = {path: Facts(line.sex, line.age) for path, line in table.lines.items()}
-        warnings = (*table.warnings, *_event_warnings(root))
-        return CohortTables(facts, warnings=warnings, understood=tuple(table.understood))
+        found, unmatched = _count_scorings(root)
+        warnings = (*table.warnings, *_event_warnings(root), *unmatched)
+        return CohortTables(facts, warnings=warnings, understood=(*table.understood, *found))
 
     def subject_columns(self, root: Path) -> list[str]:
         """Return the columns of ``subjects.csv`` besides those that every such table has."""
@@ -202,13 +208,36 @@ def _event_warnings(root: Path) -> list[str]:
     return warnings
 
 
+def _count_scorings(root: Path) -> tuple[list[str], list[str]]:
+    """Return how many recordings have a scoring next to them, and which scorings have none."""
+    by_folder: dict[str, list[str]] = {}
+    n_scored = 0
+    for path, files in _files(root, ""):
+        by_folder.setdefault(str(PurePosixPath(path).parent), []).append(path)
+        n_scored += any(role is SourceRole.SCORING for _, role in files)
+    unmatched = [
+        name
+        for folder, recordings in by_folder.items()
+        for name in unmatched_scorings(recordings, list_files(root / folder))
+    ]
+    found = [f"{n_scored:,} recordings have a scoring next to them"] if n_scored else []
+    if not unmatched:
+        return found, []
+    what = "1 file looks" if len(unmatched) == 1 else f"{len(unmatched):,} files look"
+    return found, [
+        f"{what} like a scoring, and no recording has that name: name it after its recording, such "
+        "as night.xml next to night.edf"
+    ]
+
+
 def _scoring_draft(root: Path, recording: FoundRecording) -> ScoringDraft | None:
     from preprocessing.formats.edf import read_edf_annotations
     from preprocessing.formats.scoring_xml import read_epoch_table
     from preprocessing.scoring import joined_drafts
 
     path = recording.files[0][0]
-    if any(role is SourceRole.SCORING for _, role in recording.files):
+    scorings = [file for file, role in recording.files if role is SourceRole.SCORING]
+    if EVENTS_NAME in scorings:
         drafts, _ = read_epoch_table(root / EVENTS_NAME)
         stem = unicodedata.normalize("NFC", PurePosixPath(path).stem).lower()
         folder = str(PurePosixPath(path).parent)
@@ -222,6 +251,13 @@ def _scoring_draft(root: Path, recording: FoundRecording) -> ScoringDraft | None
         if of_this:
             return joined_drafts(of_this)
     is_edf = path.lower().endswith((".edf", ".bdf"))
+    for file in scorings:
+        if file != EVENTS_NAME:
+            from preprocessing.formats.edf import read_edf_header
+            from preprocessing.user_folder.scorings import read_scoring
+
+            clock_s = read_edf_header(root / path).clock_s if is_edf else None
+            return read_scoring(root / file, clock_s)
     return read_edf_annotations(root / path) if is_edf else None
 
 
@@ -252,14 +288,16 @@ def _files(root: Path, folder: str) -> Iterator[tuple[str, tuple[tuple[str, Sour
     prefix = f"{folder}/" if folder else ""
     headers = {files[0][0]: files for _, files in wfdb_records(root, folder)}
     segments = {prefix + name for path in headers for name in _segment_names(root / path)}
-    for name in list_files(root / folder):
+    names = list_files(root / folder)
+    for name in names:
         path = prefix + name
-        if path in segments:
-            continue  # part of a record that is read as one
+        if path in segments or is_hypnogram(name):
+            continue  # part of a record that is read as one, or a scoring
+        scorings = tuple((prefix + n, SourceRole.SCORING) for n in scoring_files(name, names))
         if path in headers:
-            yield path, headers[path]
+            yield path, (*headers[path], *scorings)
         elif name.lower().endswith(_SUFFIXES):
-            yield path, ((path, SourceRole.SIGNAL), *_brainvision_files(root, path))
+            yield path, ((path, SourceRole.SIGNAL), *_brainvision_files(root, path), *scorings)
     for sub in list_folders(root / folder):
         yield from _files(root, prefix + sub)
 

@@ -1,9 +1,10 @@
-"""Which recording a name in a table means, however it is written."""
+"""What names mean: of recordings in a table, however written, and of scorings next to them."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 
@@ -17,6 +18,15 @@ _FAMILIES = (
     {".hea", ".dat", ".mat", ".atr"},
 )  # fmt: skip
 """Endings of files that are one recording; a name with another means another recording."""
+
+_SCORING_ENDINGS = ("-nsrr.xml", "-profusion.xml", ".xml", ".annot")
+"""After a recording's name, the preferred first."""
+_HYPNOGRAM = re.compile(
+    r"(?P<stem>.*?)[-_ .]?(?:hypnogram|hypno|annotations|scoring|stages)\.(?:edf|bdf)",
+    re.IGNORECASE,
+)
+_SLEEP_EDF = re.compile(r"(?P<night>\w{7})\w-(?:PSG|Hypnogram)", re.IGNORECASE)
+"""Sleep-EDF: ``SC4001E0-PSG.edf`` and ``SC4001EC-Hypnogram.edf`` are one night."""
 
 
 class FileNames:
@@ -94,3 +104,45 @@ def _stem(name: str) -> str:
         if name.endswith(suffix):
             return name[: -len(suffix)]
     return name
+
+
+def is_hypnogram(name: str) -> bool:
+    """Return whether an EDF of this name holds a scoring and no signal."""
+    return _HYPNOGRAM.fullmatch(name) is not None
+
+
+def scoring_files(recording: str, names: Collection[str]) -> list[str]:
+    """Return the scorings of a recording among the files of its folder, the preferred first.
+
+    Of ``night.edf`` these are ``night-nsrr.xml``, ``night-profusion.xml``, ``night.xml``,
+    ``night.annot`` (Luna), and an EDF+ hypnogram: ``night-hypnogram.edf``, or as in Sleep-EDF.
+    """
+    lowered = {name.lower(): name for name in names}
+    stem = PurePosixPath(recording).stem
+    found = [
+        lowered[key] for ending in _SCORING_ENDINGS if (key := f"{stem}{ending}".lower()) in lowered
+    ]
+    return found + sorted(name for name in names if _hypnogram_of(name) in _night_names(stem))
+
+
+def unmatched_scorings(recordings: Collection[str], names: Collection[str]) -> list[str]:
+    """Return the files of a folder that look like scorings and belong to no recording in it."""
+    used = {file for recording in recordings for file in scoring_files(recording, names)}
+    return sorted(
+        name
+        for name in names
+        if name not in used and (name.lower().endswith((".xml", ".annot")) or is_hypnogram(name))
+    )
+
+
+def _night_names(stem: str) -> set[str]:
+    night = _SLEEP_EDF.fullmatch(stem)
+    return {stem.lower(), *([night["night"].lower()] if night else [])}
+
+
+def _hypnogram_of(name: str) -> str | None:
+    night = _SLEEP_EDF.fullmatch(PurePosixPath(name).stem)
+    if night and is_hypnogram(name):
+        return night["night"].lower()
+    match = _HYPNOGRAM.fullmatch(name)
+    return match["stem"].lower() if match else None
