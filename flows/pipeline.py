@@ -99,11 +99,11 @@ def _evaluate(context: RunContext) -> Path:
 
 def _write_report(context: RunContext, folder: Path) -> Path:
     """Write the page of an evaluation, unless it is there, and link it."""
-    page = folder / PAGE_NAME
+    page = (folder / PAGE_NAME).resolve()
     if page.exists():
         skip_stage("deaps-report", f"{page} is written")
         link_report(context.settings, page)
-        return page.resolve()
+        return page
     return run_stage(
         "deaps-report",
         lambda: report(context.settings, folder.name),

@@ -30,7 +30,9 @@ def link_report(settings: Settings, page: Path) -> None:
     """Publish a link to the report in Prefect's pages."""
     served = settings.execution.reports_url or served_reports(settings.store.root)
     publish_link(
-        f"{served.rstrip('/')}/{page.parent.name}/{page.name}" if served else page.as_uri(),
+        f"{served.rstrip('/')}/{page.parent.name}/{page.name}"
+        if served
+        else page.resolve().as_uri(),
         key="report",
         text=f"report {page.parent.name}",
         description=f"On the machine that wrote it: {page}",

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from flows import pipeline, train
-from flows.config import Settings
+from flows import pipeline, report, train
+from flows.config import Settings, load_settings
 from flows.experiment import inputs
 from flows.pipeline import train_and_report
 from flows.runtime.run_context import RunContext
@@ -66,3 +66,13 @@ def test_without_failures_the_page_is_returned(done: SimpleNamespace) -> None:
     page = train_and_report(RunContext(Settings()))
     assert page == Path("/r/abc/index.html")
     assert train_experiment(RunContext(Settings())) == {}
+
+
+def test_a_page_in_a_relative_store_is_linked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links: list[str] = []
+    monkeypatch.setattr(report, "publish_link", lambda url, **_: links.append(url))
+    monkeypatch.chdir(tmp_path)
+    report.link_report(load_settings(), Path("store/reports/x/index.html"))
+    assert links == [(tmp_path / "store/reports/x/index.html").as_uri()]

@@ -89,7 +89,7 @@ def test_stages_are_runs_and_training_is_done_by_the_gpu_worker(it: Lab) -> None
         assert training["parent_task_run_id"]  # so that the pipeline's page shows it
         started = time.time()
         again = it.ended(it.start("deaps-pipeline/full"), PATIENCE_S)
-        assert again["state_type"] == "COMPLETED"
+        assert again["state_type"] == "COMPLETED", again["state"]["message"]
         runs = runs_since(it, started).values()
         skipped = [run for run in runs if run["state_name"] == "Skipped"]
         assert len(skipped) == 5
