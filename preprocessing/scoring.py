@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -78,13 +79,13 @@ class StageSpan(NamedTuple):
 class ScoredEvent(NamedTuple):
     """An event of one kind, `storage.schema.EventKind` or a name of one's own.
 
-    ``drop`` is how far SpO2 falls in a desaturation, in points of per cent, NaN if not scored.
+    ``drop`` is how far SpO2 falls in a desaturation, in points of per cent, None if not scored.
     """
 
     start_s: float
     duration_s: float
     kind: str
-    drop: float = math.nan
+    drop: float | None = None
 
 
 @dataclass(slots=True)
@@ -142,7 +143,7 @@ def joined(old_stage: OldStage) -> Stage:
 
 def to_scoring(draft: ScoringDraft) -> Scoring:
     """Return the arrays of a draft, in order of time."""
-    stages, events = draft.merged_stages(), sorted(draft.events)
+    stages, events = draft.merged_stages(), sorted(draft.events, key=itemgetter(0, 1, 2))
     kinds = tuple(sorted({event.kind for event in events}))
     place = {kind: k for k, kind in enumerate(kinds)}
     return Scoring(

@@ -150,7 +150,8 @@ def read_nsrr_xml(path: Path) -> ScoringDraft:
             if stage is not None:
                 draft.add_old_stage(start_s, duration_s, stage)
         elif concept != _START:
-            drop = _number(fields, "SpO2Baseline") - _number(fields, "SpO2Nadir")
+            high, low = _number(fields, "SpO2Baseline"), _number(fields, "SpO2Nadir")
+            drop = None if high is None or low is None else high - low
             draft.events.append(ScoredEvent(start_s, duration_s, _kind_of(concept), drop))
     draft.add_reading_notes(unknown_stages=unknown, without_times=odd)
     return draft
@@ -189,13 +190,13 @@ def read_profusion_xml(path: Path) -> ScoringDraft:
     return draft
 
 
-def _number(fields: dict[str, str], name: str) -> float:
-    """Return a number of an event, NaN if it is not there or is none."""
+def _number(fields: dict[str, str], name: str) -> float | None:
+    """Return a number of an event, None if it is not there or is none."""
     try:
         number = float(fields[name])
     except (KeyError, ValueError):
-        return math.nan
-    return number if math.isfinite(number) else math.nan
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _seconds(text: str) -> float:

@@ -212,11 +212,11 @@ SCORINGS: dict[str, Callable[[Path], ScoringDraft | None]] = {
     "st": st,
 }
 GOLDEN_SCORINGS = {
-    ("NSRR", 2): "561a8fbf8deea3e9",
-    ("Profusion", 2): "b4530fa5c5e59f78",
-    ("EDF+", 2): "12d63cfdc57f6ccb",
-    ("events.csv", 2): "54ce1bc6371b409f",
-    ("st", 2): "af091b6d78780e41",
+    ("NSRR", 3): "dfb9dedb2b2bdd00",
+    ("Profusion", 3): "39669e9030c31493",
+    ("EDF+", 3): "12d63cfdc57f6ccb",
+    ("events.csv", 3): "8a4174a2d8a035af",
+    ("st", 3): "1c7af3b62b5af5c1",
 }
 """Digests by format and `SCORING_VERSION`."""
 

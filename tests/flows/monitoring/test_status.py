@@ -114,7 +114,7 @@ def test_training_that_writes_is_running(store: Path) -> None:
 
 def test_training_that_is_silent_has_stopped_and_can_go_on(store: Path) -> None:
     training(store, step=120, silent_s=600)
-    assert "stopped at step 120 of 500; the same command goes on" in shown(store)
+    assert "stopped at step 120 of 500; run the command again to resume" in shown(store)
 
 
 def test_training_with_slow_steps_is_not_taken_for_stopped(store: Path) -> None:

@@ -11,6 +11,7 @@ from sleepecg.io.sleep_readers import SleepStage, _parse_nsrr_xml
 
 from preprocessing.config import SynthSettings
 from preprocessing.formats.scoring_xml import XmlError, read_nsrr_xml, read_profusion_xml
+from preprocessing.scoring import to_scoring
 from preprocessing.synth.shhs_nights import Visit, nsrr_xml, sleep_of
 from storage.schema import Stage
 from tests.preprocessing.scoring.made_scorings import nsrr, profusion, written
@@ -35,9 +36,9 @@ def test_nsrr_has_stages_with_3_and_4_joined_and_kept_apart(tmp_path: Path) -> N
 def test_nsrr_has_events_with_start_and_length(tmp_path: Path) -> None:
     draft = read_nsrr_xml(written(tmp_path, nsrr()))
     assert draft.events == [
-        (61.5, 14.0, "obstructive_apnea"),
-        (75.0, 20.0, "desaturation"),
-        (75.5, 5.0, "arousal"),
+        (61.5, 14.0, "obstructive_apnea", None),
+        (75.0, 20.0, "desaturation", None),
+        (75.5, 5.0, "arousal", None),
     ]
 
 
@@ -45,6 +46,21 @@ def test_profusion_says_the_same_in_its_own_words(tmp_path: Path) -> None:
     ours = read_profusion_xml(written(tmp_path, profusion()))
     theirs = read_nsrr_xml(written(tmp_path, nsrr(), "other.xml"))
     assert (ours.merged_stages(), ours.events) == (theirs.merged_stages(), theirs.events)
+
+
+def test_both_have_how_far_a_desaturation_falls(tmp_path: Path) -> None:
+    event = "<SpO2Nadir>91</SpO2Nadir><SpO2Baseline>95.5</SpO2Baseline>"
+    ours = nsrr().replace("<Start>75</Start>", f"<Start>75</Start>{event}")
+    theirs = profusion().replace(
+        "<Start>75</Start>", "<LowestSpO2>91</LowestSpO2><Desaturation>4.5</Desaturation>"
+        "<Start>75</Start>",
+    )  # fmt: skip
+    for draft in (
+        read_nsrr_xml(written(tmp_path, ours)),
+        read_profusion_xml(written(tmp_path, theirs)),
+    ):
+        assert [event.drop for event in draft.events] == [None, 4.5, None]
+        assert to_scoring(draft).event_drop[1] == 4.5
 
 
 def test_stages_are_those_of_sleepecg(tmp_path: Path) -> None:
