@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -20,7 +22,8 @@ from flows.ingest.summary import dataset_rows, problem_rows, summarise
 from flows.monitoring.event_log import EventLog, log_publication, log_recordings, log_scan
 from tests.deaps.models.made_encoder import write_encoder
 from tests.flows.inline import ask, publish_results, settings_for
-from tests.flows.tiny_project import environment, make_project
+from tests.flows.prefect_processes import free_port, running, wait_for
+from tests.flows.tiny_project import ROOT, environment, make_project
 from tests.planted_identities import (
     OK,
     QUARANTINED,
@@ -143,13 +146,21 @@ def test_the_flow_leaves_no_trace_anywhere(tmp_path: Path) -> None:
         "PREFECT_LOGGING_LEVEL": "DEBUG",
     }
     sets = [a for name, root in roots.items() for a in ("--set", f"data.{name}={root}")]
-    done = subprocess.run(
-        # Tiny chunks: small work would go without Prefect, whose database is looked at below.
-        [DEAPS, "preprocess", *sets, "--set=execution.workers=1",
-         "--set=execution.chunk_megabytes=0.01"],
-        cwd=work, env=environment, capture_output=True, text=True, timeout=500, check=False,
-    )  # fmt: skip
+    shutil.copy(ROOT / "prefect.toml", work)
+    serve = [str(DEAPS), "serve", f"--port={free_port()}", "--reports-port=0"]
+    # Prefect's database, which is looked at below, is where a server is.
+    with running(serve, work, environment, str(tmp_path / "serve")) as server:
+        wait_for(lambda: "offering" in (tmp_path / "serve.log").read_text())
+        done = subprocess.run(
+            # Tiny chunks: small work would be one task.
+            [DEAPS, "preprocess", *sets, "--set=execution.workers=1",
+             "--set=execution.chunk_megabytes=0.01"],
+            cwd=work, env=environment, capture_output=True, text=True, timeout=500, check=False,
+        )  # fmt: skip
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(60) == 0
     assert done.returncode == 0, done.stderr
+    assert "no Prefect server here" not in done.stderr
     assert traces(done.stdout + done.stderr) == []
     assert traces(every_value(work / "store/index.duckdb")) == []
     assert traces_in_files([work]) == {}
