@@ -130,7 +130,7 @@ def test_a_killed_training_goes_on_as_another_job_bit_for_bit(
         wait_for(lambda: list((folder / "trained/runs" / name / "checkpoints").glob("*")))
         kill(env, job)
         assert process.wait(900) == 0, (folder / "train.log").read_text()
-    assert "submitting it again" in (folder / "train.log").read_text()
+    assert "starting it again from its last checkpoint" in (folder / "train.log").read_text()
     ours, expected = (weights(folder / store / "runs" / name) for store in ("trained", "local"))
     assert all(torch.equal(value, expected[key]) for key, value in ours.items())
 
