@@ -62,6 +62,23 @@ FROM (SELECT *, split_part(note, ':', 1) AS kind FROM (SELECT dataset, name, unn
 GROUP BY dataset, kind ORDER BY dataset, recordings DESC, note
 """
 
+_REJECTED = """
+WITH judged AS (
+    SELECT recording_id, count(*) AS n, avg((quality = 'Unacceptable')::INTEGER) AS share,
+           mode(quality_reason) FILTER (quality = 'Unacceptable') AS fault
+    FROM windows GROUP BY recording_id
+)
+SELECT dataset, CASE fault
+           WHEN 'flat' THEN 'nearly all windows flat: is the lead connected?'
+           WHEN 'clipped' THEN 'nearly all windows clipped: is the gain too high?'
+           WHEN 'nonfinite' THEN 'nearly all windows with missing samples'
+           ELSE 'nearly all windows Unacceptable by ' || split_part(fault::VARCHAR, '_', 1)
+                || ': is it an ECG?' END AS note,
+       count(*) AS recordings, min(name) AS example
+FROM judged JOIN recordings USING (recording_id)
+WHERE share > 0.9 AND n > 5 GROUP BY ALL ORDER BY ALL
+"""
+"""Recordings of a minute or more whose windows are nearly all rejected."""
 _WARNINGS = "SELECT dataset, unnest(warnings) AS warning FROM datasets ORDER BY dataset"
 
 
@@ -86,11 +103,12 @@ def summarise(root: Path) -> Summary:
 
     with open_index(root) as index:
         tables = []
-        for sql in (_DATASETS, _QUARANTINED, _NOTES, _WARNINGS):
+        for sql in (_DATASETS, _QUARANTINED, _NOTES, _REJECTED, _WARNINGS):
             cursor = index.execute(sql)
             names = [column[0] for column in cursor.description or ()]
             tables.append([dict(zip(names, row, strict=True)) for row in cursor.fetchall()])
-    return Summary(*tables)
+    datasets, set_aside, notes, rejected, warnings = tables
+    return Summary(datasets, set_aside, notes + rejected, warnings)
 
 
 def dataset_rows(summary: Summary) -> list[dict[str, str]]:

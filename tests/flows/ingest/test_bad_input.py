@@ -460,3 +460,12 @@ def test_no_reason_names_a_module_or_a_line(error: Exception) -> None:
         text = reason(raised)
     assert not re.search(r"line \d|\bin \w+\.|Error\b(?! )", text.replace("Input/output error", ""))
     assert "cannot be read" in text or "damaged" in text
+
+
+def test_a_recording_of_nothing_but_rejected_windows_is_flagged(
+    settings: Settings, root: Path
+) -> None:
+    write_edf(edf(root, BAD), {"ECG": np.full(90 * 125, 1.0)})
+    run(settings)
+    notes = [row["note"] for row in summarise(settings.store.root).notes]
+    assert "nearly all windows flat: is the lead connected?" in notes
