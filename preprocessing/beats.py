@@ -58,10 +58,10 @@ SAME_BEAT_SAMPLES = FS // 4
 TEMPLATE_HALF, TEMPLATE_REACH, TEMPLATE_BEATS = 8, 4, 512
 """Samples on either side of an R peak in the template, how far a beat is moved to fit it at most,
 and how many beats share a template."""
-LIKE_HALF, LIKE_REACH = FS // 4, 4
-"""Samples on either side of an R peak that are compared with other beats, and how many beats before
-and after it are looked at."""
-FEWEST_ALIKE = 3
+SHAPE_HALF, SHAPE_REACH = FS // 4, 4
+"""Samples on either side of an R peak that are correlated with other beats, and with how many
+before and after it."""
+FEWEST_SHAPES = 3
 NN_DEVIATION, NN_BEATS = 0.2, 11
 """An interval is normal-to-normal if it differs from the median of so many around it by at most
 this share."""
@@ -253,9 +253,9 @@ def merge_beats(
 ) -> RPeaks:
     """Return the R peaks of a recording from those of both detectors.
 
-    A beat that only one found is kept if it is steep enough beside the beats of both: the first
-    detector sees no beat at a window's start, the second one misses some, and both take tall P and
-    T waves for beats.
+    A beat that only one found is kept if it is steep enough relative to the beats of both: the
+    first detector sees no beat at a window's start, the second one misses some, and both take tall
+    P and T waves for beats.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def merge_beats(
     return RPeaks(row, offset_s, trusted, is_normal(place / FS, trusted))
 
 
-def repetition(
+def beat_correlation(
     windows: NDArray[np.floating], peaks: RPeaks, wanted: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Return how much the beats of some windows resemble others, shape (n,): 1 if they are equal.
@@ -304,24 +304,24 @@ def repetition(
     result = np.full(len(windows), np.nan)
     near = np.convolve(wanted, np.ones(3), mode="same") > 0 if len(wanted) else wanted
     row = peaks.row[near[peaks.row]]
-    if len(row) < FEWEST_ALIKE:
+    if len(row) < FEWEST_SHAPES:
         return result
     signal = windows.reshape(-1)
     offset = peaks.offset_s[near[peaks.row]]
     place = row * WINDOW_SAMPLES + np.rint(offset * FS).astype(np.intp)
-    place = place.clip(LIKE_HALF, signal.size - LIKE_HALF - 1)
-    shapes = signal[place[:, None] + np.arange(-LIKE_HALF, LIKE_HALF + 1)].astype(np.float64)
+    place = place.clip(SHAPE_HALF, signal.size - SHAPE_HALF - 1)
+    shapes = signal[place[:, None] + np.arange(-SHAPE_HALF, SHAPE_HALF + 1)].astype(np.float64)
     shapes -= shapes.mean(axis=1, keepdims=True)
     size = np.sqrt(np.square(shapes).sum(axis=1, keepdims=True))
     np.divide(shapes, size, out=shapes, where=size > 0)
     best = np.full(len(row), -1.0)
-    for lag in range(1, min(LIKE_REACH, len(row) - 1) + 1):
+    for lag in range(1, min(SHAPE_REACH, len(row) - 1) + 1):
         alike = np.einsum("ij,ij->i", shapes[lag:], shapes[:-lag])
         best[lag:] = np.maximum(best[lag:], alike)
         best[:-lag] = np.maximum(best[:-lag], alike)
     for window in np.flatnonzero(wanted):
         own = best[slice(*np.searchsorted(row, [window, window + 1]))]
-        if len(own) >= FEWEST_ALIKE:
+        if len(own) >= FEWEST_SHAPES:
             result[window] = np.median(own)
     return result
 

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from preprocessing.beats import (
     away_from_edges,
+    beat_correlation,
     find_gradient_beats,
     find_pan_tompkins_beats,
     highest_rate,
     mean_rate,
     merge_beats,
     partners,
-    repetition,
     smooth_slope,
 )
 from storage.schema import FS, WINDOW_S, WINDOW_SAMPLES, Quality, QualityFault, RPeaks
@@ -43,7 +43,8 @@ BASSQI_LIMITS = (0.9, 0.95)
 QSQI_LIMITS = (0.6, 0.9)
 """qSQI is suspicious from the first on, optimal above the second."""
 REPEATING = 0.95
-"""Beats repeat from this `repetition` on: clean made ECG has 0.99 and more, noise 0.91 at most."""
+"""Beats repeat from this `beat_correlation` on: clean made ECG has 0.99 and more, noise at most
+0.91."""
 Grades = NDArray[np.int8]
 Indices = NDArray[np.intp]
 SEGMENT = WINDOW_SAMPLES // 2
@@ -111,7 +112,7 @@ def score_windows(
     slow hearts, whose fundamental it takes for baseline wander. The class of four indices, which
     Zhao and Zhang published, does so less, but still rejects clean windows of wide complexes, tall
     T waves and bigeminy at some rates. So ours deviates from it in one point: a window whose beats
-    repeat (`repetition`) is Barely acceptable at worst.
+    repeat (`beat_correlation`) is Barely acceptable at worst.
 
     Parameters
     ----------
@@ -142,7 +143,7 @@ def score_windows(
     time_s = np.float64(WINDOW_S) * peaks.row + peaks.offset_s
     scores = _scores(measured, qsqi, mean_rate(peaks.row, time_s, len(windows)))
     rejected = scores.quality4 == _CODE[Quality.UNACCEPTABLE]
-    repeats = rejected & (repetition(windows, peaks, rejected) >= REPEATING)
+    repeats = rejected & (beat_correlation(windows, peaks, rejected) >= REPEATING)
     kept = np.where(repeats, _CODE[Quality.BARELY_ACCEPTABLE], scores.quality4)
     return replace(scores, quality=kept), peaks
 

@@ -13,7 +13,6 @@ from preprocessing.synth.physiology.people import (
     Course,
     Electrode,
     Population,
-    Subject,
     draw_subject,
 )
 from preprocessing.synth.physiology.rhythm import KINDS, BeatKind, Beats, Rhythm, Segment
@@ -113,6 +112,3 @@ def _steady(seconds: float, rate: int) -> Course:
     time_s = np.array([0.0, seconds])
     same = np.ones(2)
     return Course(time_s, 0 * same, rate * same, 0 * same, same, same)
-
-
-__all__ = ["FS", "RATES", "SHAPES", "CleanEcg", "Shape", "Subject", "clean_ecg", "every_clean_ecg"]

@@ -26,12 +26,7 @@ from preprocessing.recording import (
     RawRecording,
     UnreadableRecordingError,
 )
-from preprocessing.user_folder.names import (
-    FileNames,
-    is_hypnogram,
-    scoring_files,
-    unmatched_scorings,
-)
+from preprocessing.user_folder.names import FileNames, match_scorings
 from preprocessing.user_folder.table import (
     COLUMNS,
     LAST_RESORTS,
@@ -61,9 +56,11 @@ class Folder(DataSet):
 
     ``subjects.csv``, in the folder or at ``table``, has the columns file (path relative to the
     folder), subject, visit, sex and age, written as people do (`read_subject_table`). A file that
-    it does not name is a subject of its own, visit 1. Stages and events come from ``events.csv``
-    (file, start_s, duration_s, event); for a file that it does not name, from a scoring next to it
-    (`preprocessing.user_folder.scorings`); else from the annotations of an EDF+ file.
+    it does not name counts as a separate subject, visit 1.
+
+    Stages and events come from ``events.csv`` (file, start_s, duration_s, event). If that does not
+    name the file, they come from a scoring next to it (`preprocessing.user_folder.scorings`), or
+    else from the annotations of an EDF+ file.
     """
 
     name = "folder"
@@ -210,20 +207,19 @@ def _event_warnings(root: Path) -> list[str]:
 
 def _count_scorings(root: Path) -> tuple[list[str], list[str]]:
     """Return how many recordings have a scoring next to them, and which scorings have none."""
-    by_folder: dict[str, list[str]] = {}
-    n_scored = 0
-    for path, files in _files(root, ""):
-        by_folder.setdefault(str(PurePosixPath(path).parent), []).append(path)
-        n_scored += any(role is SourceRole.SCORING for _, role in files)
-    unmatched = [
-        name
-        for folder, recordings in by_folder.items()
-        for name in unmatched_scorings(recordings, list_files(root / folder))
-    ]
+    from preprocessing.user_folder.scorings import looks_like_scoring
+
+    n_scored, unmatched = 0, 0
+    folders = {str(PurePosixPath(path).parent) for path, _ in _files(root, "")}
+    for folder in folders:
+        names = list_files(root / folder)
+        matched, others = match_scorings(_recordings(names), names)
+        n_scored += len(matched)
+        unmatched += sum(looks_like_scoring(root / folder / name) for name in others)
     found = [f"{n_scored:,} recordings have a scoring next to them"] if n_scored else []
     if not unmatched:
         return found, []
-    what = "1 file looks" if len(unmatched) == 1 else f"{len(unmatched):,} files look"
+    what = "1 file looks" if unmatched == 1 else f"{unmatched:,} files look"
     return found, [
         f"{what} like a scoring, and no recording has that name: name it after its recording, such "
         "as night.xml next to night.edf"
@@ -251,22 +247,21 @@ def _scoring_draft(root: Path, recording: FoundRecording) -> ScoringDraft | None
         if of_this:
             return joined_drafts(of_this)
     is_edf = path.lower().endswith((".edf", ".bdf"))
-    for file in scorings:
-        if file != EVENTS_NAME:
-            from preprocessing.formats.edf import read_edf_header
-            from preprocessing.user_folder.scorings import read_scoring
+    own = read_edf_annotations(root / path) if is_edf else None
+    paths = [root / file for file in scorings if file != EVENTS_NAME]
+    if not paths:
+        return own
+    from preprocessing.user_folder.scorings import read_first_scoring
 
-            clock_s = read_edf_header(root / path).clock_s if is_edf else None
-            return read_scoring(root / file, clock_s)
-    return read_edf_annotations(root / path) if is_edf else None
+    draft = read_first_scoring(paths, root / path if is_edf else None)
+    return joined_drafts([draft, own]) if draft.is_empty() and own else draft
 
 
 @lru_cache(maxsize=8)  # a worker asks for one file after the other; a new file changes the time
 def _names_in(root: Path, folder: str, _: int) -> FileNames:
     """Return the recordings in one folder by their names."""
     prefix = "" if folder == "." else f"{folder}/"
-    names = list_files(root / folder)
-    return FileNames(prefix + n for n in names if n.lower().endswith(RECORDING_SUFFIXES))
+    return FileNames(prefix + name for name in _recordings(list_files(root / folder)))
 
 
 def read_file(path: Path, channels: tuple[str, ...]) -> RawRecording:
@@ -289,17 +284,23 @@ def _files(root: Path, folder: str) -> Iterator[tuple[str, tuple[tuple[str, Sour
     headers = {files[0][0]: files for _, files in wfdb_records(root, folder)}
     segments = {prefix + name for path in headers for name in _segment_names(root / path)}
     names = list_files(root / folder)
+    matched, _ = match_scorings(_recordings(names), names)
+    used = {name for found in matched.values() for name in found}
     for name in names:
         path = prefix + name
-        if path in segments or is_hypnogram(name):
+        if path in segments or name in used:
             continue  # part of a record that is read as one, or a scoring
-        scorings = tuple((prefix + n, SourceRole.SCORING) for n in scoring_files(name, names))
+        scorings = tuple((prefix + n, SourceRole.SCORING) for n in matched.get(name, ()))
         if path in headers:
             yield path, (*headers[path], *scorings)
         elif name.lower().endswith(_SUFFIXES):
             yield path, ((path, SourceRole.SIGNAL), *_brainvision_files(root, path), *scorings)
     for sub in list_folders(root / folder):
         yield from _files(root, prefix + sub)
+
+
+def _recordings(names: list[str]) -> list[str]:
+    return [name for name in names if name.lower().endswith(RECORDING_SUFFIXES)]
 
 
 def _segment_names(header: Path) -> Iterator[str]:

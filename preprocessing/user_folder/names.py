@@ -106,43 +106,43 @@ def _stem(name: str) -> str:
     return name
 
 
-def is_hypnogram(name: str) -> bool:
-    """Return whether an EDF of this name holds a scoring and no signal."""
-    return _HYPNOGRAM.fullmatch(name) is not None
-
-
-def scoring_files(recording: str, names: Collection[str]) -> list[str]:
-    """Return the scorings of a recording among the files of its folder, the preferred first.
+def match_scorings(
+    recordings: Collection[str], names: Collection[str]
+) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the scorings of each recording of a folder, the preferred first, and the unmatched.
 
     Of ``night.edf`` these are ``night-nsrr.xml``, ``night-profusion.xml``, ``night.xml``,
-    ``night.annot`` (Luna), and an EDF+ hypnogram: ``night-hypnogram.edf``, or as in Sleep-EDF.
+    ``night.annot`` (Luna), and an EDF+ hypnogram: ``night-hypnogram.edf``, or as in Sleep-EDF. An
+    EDF that is named like a hypnogram, and belongs to no other recording, is a recording itself.
     """
     lowered = {name.lower(): name for name in names}
-    stem = PurePosixPath(recording).stem
-    found = [
-        lowered[key] for ending in _SCORING_ENDINGS if (key := f"{stem}{ending}".lower()) in lowered
-    ]
-    return found + sorted(name for name in names if _hypnogram_of(name) in _night_names(stem))
+    hypnograms: dict[str, list[str]] = {}
+    for name in sorted(names):
+        if (night := _hypnogram_of(name)) is not None:
+            hypnograms.setdefault(night, []).append(name)
+    matched = {}
+    for recording in recordings:
+        stem = PurePosixPath(recording).stem.lower()
+        wanted = [f"{stem}{ending}" for ending in _SCORING_ENDINGS]
+        found = [lowered[name] for name in wanted if name in lowered]
+        found += [n for night in _night_names(stem) for n in hypnograms.get(night, [])]
+        if found := [name for name in found if name != recording]:
+            matched[recording] = found
+    used = {name for found in matched.values() for name in found}
+    looks = [name for name in names if name.lower().endswith((".xml", ".annot"))]
+    looks += [name for found in hypnograms.values() for name in found]
+    return matched, sorted(set(looks) - used)
 
 
-def unmatched_scorings(recordings: Collection[str], names: Collection[str]) -> list[str]:
-    """Return the files of a folder that look like scorings and belong to no recording in it."""
-    used = {file for recording in recordings for file in scoring_files(recording, names)}
-    return sorted(
-        name
-        for name in names
-        if name not in used and (name.lower().endswith((".xml", ".annot")) or is_hypnogram(name))
-    )
-
-
-def _night_names(stem: str) -> set[str]:
+def _night_names(stem: str) -> list[str]:
     night = _SLEEP_EDF.fullmatch(stem)
-    return {stem.lower(), *([night["night"].lower()] if night else [])}
+    return [stem, *([night["night"]] if night else [])]
 
 
 def _hypnogram_of(name: str) -> str | None:
-    night = _SLEEP_EDF.fullmatch(PurePosixPath(name).stem)
-    if night and is_hypnogram(name):
-        return night["night"].lower()
-    match = _HYPNOGRAM.fullmatch(name)
-    return match["stem"].lower() if match else None
+    """Return the night, in small letters, whose hypnogram an EDF is by its name."""
+    match = _HYPNOGRAM.fullmatch(name.lower())
+    night = _SLEEP_EDF.fullmatch(PurePosixPath(name.lower()).stem)
+    if match is None or not match["stem"]:
+        return None
+    return night["night"] if night else match["stem"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from preprocessing.formats.edf import read_edf_annotations, read_edf_header
 from preprocessing.formats.scoring_xml import XmlError, read_nsrr_xml, read_profusion_xml
+from preprocessing.recording import UnreadableRecordingError
 from preprocessing.scoring import (
     EPOCH_S,
     ScoredEvent,
@@ -20,20 +21,40 @@ from storage.schema import OldStage
 
 _CLOCK = re.compile(r"(?P<elapsed>0\+)?(?P<h>\d{1,2}):(?P<m>\d{2}):(?P<s>\d{2}(?:\.\d+)?)")
 _DAY_S = 86_400.0
+_XML_START_BYTES = 4096
 
 
-def read_scoring(path: Path, clock_s: float | None) -> ScoringDraft:
-    """Return the stages and events of one scoring file.
+def looks_like_scoring(path: Path) -> bool:
+    """Return whether a file may be a scoring: of XML by its first bytes, because any may be XML."""
+    if path.suffix.lower() != ".xml":
+        return True
+    try:
+        with path.open("rb") as file:
+            start = file.read(_XML_START_BYTES)
+    except OSError:
+        return False
+    return any(root in start for root in (b"<PSGAnnotation", b"<CMPStudyConfig"))
 
-    ``clock_s`` is the time of day at the recording's start, for files with times of the clock.
 
-    Raises
-    ------
-    XmlError
-        If an XML file is no scoring.
-    UnreadableRecordingError
-        If an EDF+ file cannot be read.
+def read_first_scoring(paths: Sequence[Path], edf: Path | None) -> ScoringDraft:
+    """Return the first scoring that has stages or events; an empty one if none of the files has.
+
+    What cannot be read is noted. ``edf`` is the recording, if it has a time of day.
     """
+    clock_s = read_edf_header(edf).clock_s if edf else None
+    notes = []
+    for path in filter(looks_like_scoring, paths):
+        try:
+            draft = _read(path, clock_s)
+        except (XmlError, UnreadableRecordingError):
+            notes.append(f"the {path.suffix.lower()} file next to it cannot be read as a scoring")
+            continue
+        if not draft.is_empty():
+            return ScoringDraft(draft.stages, draft.events, [*notes, *draft.notes])
+    return ScoringDraft(notes=notes)
+
+
+def _read(path: Path, clock_s: float | None) -> ScoringDraft:
     match path.suffix.lower():
         case ".xml":
             try:
@@ -48,7 +69,7 @@ def read_scoring(path: Path, clock_s: float | None) -> ScoringDraft:
 
 def _read_hypnogram(path: Path, clock_s: float | None) -> ScoringDraft:
     """Return an EDF+ hypnogram; one that starts at another time of day is moved by it."""
-    draft = read_edf_annotations(path) or ScoringDraft(notes=["a plain EDF has no annotations"])
+    draft = read_edf_annotations(path) or ScoringDraft()
     start_s = read_edf_header(path).clock_s
     if clock_s is None or start_s is None or start_s == clock_s:
         return draft
@@ -90,12 +111,12 @@ def _annot_rows(
     rows = [line.split("\t") for line in lines if line.strip() and not line.startswith("#")]
     if rows and rows[0][0].strip().lower() == "class":
         del rows[0]
-    starts = [_annot_time(row[-3], clock_s) if len(row) >= 6 else None for row in rows]
+    starts = [_annot_time(row[3], clock_s) if len(row) >= 6 else None for row in rows]
     for place, row in enumerate(rows):
         start_s = starts[place]
         stop_s: float | None = None
         if start_s is not None:
-            text = row[-2].strip()
+            text = row[4].strip()
             if text == "...":
                 stop_s = starts[place + 1] if place + 1 < len(rows) else start_s + EPOCH_S
             elif text.startswith("+"):

@@ -161,9 +161,12 @@ WITH judged AS (
            bool_or(kind = 'desaturation' AND spo2_drop IS NULL) AS unknown_depth
     FROM judged GROUP BY recording_id
 ), hours AS (
-    SELECT s.*, nullif(sleep_min, 0) / 60 AS sleep_h, nullif(rem_min, 0) / 60 AS rem_h,
-           nullif(sleep_min - rem_min, 0) / 60 AS nrem_h
-    FROM stage_by_recording s
+    SELECT s.*, c.* EXCLUDE (recording_id), nullif(sleep_min, 0) / 60 AS sleep_h,
+           -- Without the depth of a desaturation, an index that needs it has no value.
+           CASE WHEN unknown_depth THEN NULL ELSE 0 END AS known,
+           sleep_h + known AS known_h, nullif(rem_min, 0) / 60 + known AS rem_h,
+           nullif(sleep_min - rem_min, 0) / 60 + known AS nrem_h
+    FROM stage_by_recording s LEFT JOIN counted c ON c.recording_id = s.recording_id
 )
 SELECT h.recording_id, h.dataset, h.name, h.subject, h.visit, h.sex, h.age,
        coalesce(n_arousals, 0) AS n_arousals,
@@ -172,23 +175,19 @@ SELECT h.recording_id, h.dataset, h.name, h.subject, h.visit, h.sex, h.age,
        coalesce(n_mixed_apneas, 0) AS n_mixed_apneas,
        coalesce(n_hypopneas, 0) AS n_hypopneas,
        coalesce(n_desaturations, 0) AS n_desaturations,
-       coalesce(n_all, 0) AS n_all,
-       CASE WHEN unknown_depth THEN NULL ELSE coalesce(n3, 0) END AS n3,
-       CASE WHEN unknown_depth THEN NULL ELSE coalesce(n4, 0) END AS n4,
-       CASE WHEN unknown_depth THEN NULL ELSE coalesce(n3a, 0) END AS n3a,
+       coalesce(n_all, 0) AS n_all, coalesce(n3, 0) + known AS n3,
+       coalesce(n4, 0) + known AS n4, coalesce(n3a, 0) + known AS n3a,
        coalesce(n_all, 0) / sleep_h AS ahi_all,
-       CASE WHEN unknown_depth THEN NULL ELSE coalesce(n3, 0) / sleep_h END AS ahi3,
-       CASE WHEN unknown_depth THEN NULL ELSE coalesce(n4, 0) / sleep_h END AS ahi4,
-       CASE WHEN unknown_depth THEN NULL ELSE coalesce(n3a, 0) / sleep_h END AS ahi3a,
-       CASE WHEN unknown_depth THEN NULL ELSE coalesce(n3_rem, 0) / rem_h END AS ahi3_rem,
-       CASE WHEN unknown_depth THEN NULL ELSE coalesce(n3 - n3_rem, 0) / nrem_h END AS ahi3_nrem,
-       CASE WHEN unknown_depth THEN NULL ELSE coalesce(n4_rem, 0) / rem_h END AS ahi4_rem,
-       CASE WHEN unknown_depth THEN NULL ELSE coalesce(n4 - n4_rem, 0) / nrem_h END AS ahi4_nrem,
-       CASE WHEN unknown_depth THEN NULL ELSE coalesce(n3a_rem, 0) / rem_h END AS ahi3a_rem,
-       CASE WHEN unknown_depth THEN NULL ELSE coalesce(n3a - n3a_rem, 0) / nrem_h END AS ahi3a_nrem,
+       coalesce(n3, 0) / known_h AS ahi3,
+       coalesce(n4, 0) / known_h AS ahi4,
+       coalesce(n3a, 0) / known_h AS ahi3a,
+       coalesce(n3_rem, 0) / rem_h AS ahi3_rem, coalesce(n3 - n3_rem, 0) / nrem_h AS ahi3_nrem,
+       coalesce(n4_rem, 0) / rem_h AS ahi4_rem, coalesce(n4 - n4_rem, 0) / nrem_h AS ahi4_nrem,
+       coalesce(n3a_rem, 0) / rem_h AS ahi3a_rem,
+       coalesce(n3a - n3a_rem, 0) / nrem_h AS ahi3a_nrem,
        coalesce(n_arousals, 0) / sleep_h AS arousals_per_hour,
        p.* EXCLUDE (dataset, subject, visit)
-FROM hours h LEFT JOIN counted c ON c.recording_id = h.recording_id
+FROM hours h
 LEFT JOIN subjects p ON p.dataset = h.dataset AND p.subject = h.subject AND p.visit = h.visit
 ORDER BY h.dataset, h.name;
 

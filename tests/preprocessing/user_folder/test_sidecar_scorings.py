@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from edfio import Edf, EdfAnnotation, EdfSignal
 
 from preprocessing.synth.physiology.sleep import SleepEvent, SleepNight
 from preprocessing.synth.shhs_nights import nsrr_xml, profusion_xml
-from preprocessing.user_folder.names import scoring_files, unmatched_scorings
+from preprocessing.user_folder.names import match_scorings
 from preprocessing.user_folder.scorings import read_annot
 from storage.schema import EventKind, OldStage
 from tests.edf_files import beats, write_edf
@@ -78,12 +79,51 @@ def test_a_scoring_next_to_a_recording_is_read_without_a_setting(tmp_path: Path,
 
 def test_a_scoring_is_that_of_its_own_name() -> None:
     names = ["a.edf", "a.xml", "ab.edf", "ab-nsrr.xml", "ab-hypnogram.edf", "b.annot"]
-    assert scoring_files("a.edf", names) == ["a.xml"]
-    assert scoring_files("ab.edf", names) == ["ab-nsrr.xml", "ab-hypnogram.edf"]
-    assert unmatched_scorings(["a.edf", "ab.edf"], names) == ["b.annot"]
+    matched, unmatched = match_scorings(["a.edf", "ab.edf", "ab-hypnogram.edf"], names)
+    assert matched == {"a.edf": ["a.xml"], "ab.edf": ["ab-nsrr.xml", "ab-hypnogram.edf"]}
+    assert unmatched == ["b.annot"]
     sleep_edf = ["SC4001E0-PSG.edf", "SC4001EC-Hypnogram.edf", "SC4002EC-Hypnogram.edf"]
-    assert scoring_files(sleep_edf[0], sleep_edf) == ["SC4001EC-Hypnogram.edf"]
-    assert unmatched_scorings(sleep_edf[:1], sleep_edf) == ["SC4002EC-Hypnogram.edf"]
+    matched, unmatched = match_scorings(sleep_edf, sleep_edf)
+    assert matched == {"SC4001E0-PSG.edf": ["SC4001EC-Hypnogram.edf"]}
+    assert unmatched == ["SC4002EC-Hypnogram.edf"]
+
+
+@pytest.mark.parametrize("name", ["stages.edf", "p1_annotations.edf", "scoring.bdf"])
+def test_a_file_named_like_a_hypnogram_stays_a_recording(tmp_path: Path, name: str) -> None:
+    write_edf(tmp_path / "mine" / name, {"ECG": beats(30)})
+    settings = settings_for(tmp_path / "store", folder=tmp_path / "mine")
+    run(settings)
+    assert ask(settings, "SELECT name, status FROM recordings") == [(name, "ok")]
+
+
+def test_what_is_no_scoring_leaves_the_recordings_own_annotations(tmp_path: Path) -> None:
+    signal = EdfSignal(beats(120), 125, label="ECG", physical_dimension="mV")
+    (tmp_path / "mine").mkdir()
+    notes = [EdfAnnotation(0, 120, "Sleep stage N2")]
+    Edf([signal], annotations=notes).write(tmp_path / "mine/night.edf")
+    (tmp_path / "mine/night.xml").write_text("<metadata/>")
+    (tmp_path / "mine/other.xml").write_text("<metadata/>")
+    settings = settings_for(tmp_path / "store", folder=tmp_path / "mine")
+    run(settings)
+    assert ask(settings, "SELECT stage::VARCHAR FROM stages") == [("N2",)]
+    ((warnings,),) = ask(settings, "SELECT warnings FROM datasets")
+    assert not any("looks like a scoring" in text for text in warnings)
+    assert ask(settings, "SELECT scoring_notes FROM recordings") == [([],)]
+    (tmp_path / "mine/night.xml").write_text("<PSGAnnotation><ScoredEvents>")
+    run(settings)
+    ((notes,),) = ask(settings, "SELECT scoring_notes FROM recordings")
+    assert notes == ["the .xml file next to it cannot be read as a scoring"]
+    assert ask(settings, "SELECT stage::VARCHAR FROM stages") == [("N2",)]
+
+
+def test_thousands_of_files_are_matched_at_once() -> None:
+    recordings = [f"night{number}.edf" for number in range(20_000)]
+    names = [*recordings, *(f"night{number}-hypnogram.edf" for number in range(20_000))]
+    started = time.perf_counter()
+    matched, unmatched = match_scorings(names, names)
+    assert time.perf_counter() - started < 5
+    assert len(matched) == 20_000
+    assert not unmatched
 
 
 def test_a_scoring_without_a_recording_is_a_warning(tmp_path: Path) -> None:
